@@ -18,7 +18,8 @@ import (
 type builder struct {
 	names     run.Namer
 	profile   *profile.Profile
-	mappings  map[string]*profile.Mapping
+	modules   []run.Module // by address
+	mappings  map[run.Module]*profile.Mapping
 	functions map[profile.Function]*profile.Function // by all but the identifier
 	locations map[string]*profile.Location
 	stacks    map[event.StackID][]*profile.Location
@@ -45,10 +46,13 @@ func (w *Writer) build() *profile.Profile {
 	b := builder{
 		names:     w.opts.Names,
 		profile:   &profile.Profile{SampleType: types, DefaultSampleType: types[hold].Type, DurationNanos: int64(w.now - w.first), DropFrames: dropped},
-		mappings:  map[string]*profile.Mapping{},
+		mappings:  map[run.Module]*profile.Mapping{},
 		functions: map[profile.Function]*profile.Function{},
 		locations: map[string]*profile.Location{},
 		stacks:    map[event.StackID][]*profile.Location{},
+	}
+	if w.opts.Modules != nil {
+		b.modules = w.opts.Modules()
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(w.sums), compareKeys) {
 		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: b.stack(k.stack), Value: w.sums[k][:], Label: b.labels(k)})
@@ -86,31 +90,47 @@ func (b *builder) stack(id event.StackID) []*profile.Location {
 	}
 	frames := b.stackFrames(id)
 	var at []*profile.Location
+	called := false // frames has functions that called another one
 	for len(frames) > 0 {
 		n := 1 // frames of the inlined functions, and the one of the function that they are inlined into
 		for n < len(frames) && frames[n-1].Inlined {
 			n++
 		}
-		at = append(at, b.location(frames[:n]))
+		addr := frames[n-1].Addr
+		if called && addr > 0 {
+			addr-- // into the call, behind which it returns
+		}
+		called = called || addr > 0
+		at = append(at, b.location(frames[:n], addr))
 		frames = frames[n:]
 	}
 	b.stacks[id] = at
 	return at
 }
 
-// stackFrames returns the frames of a call stack, at least one.
+// stackFrames returns the frames of a call stack, at least one. Those of the dynamic loader are left out, unless there are no
+// others: it locks for its own sake, between the program and what the program calls.
 func (b *builder) stackFrames(id event.StackID) []event.Frame {
+	var frames []event.Frame
 	if b.names != nil {
-		if frames := b.names.Frames(id); len(frames) > 0 {
-			return frames
-		}
+		frames = b.names.Frames(id)
 	}
-	return []event.Frame{{}}
+	if slices.ContainsFunc(frames, func(f event.Frame) bool { return !run.OfLoader(f) && f.Module != event.LibraryModule }) {
+		frames = slices.DeleteFunc(slices.Clone(frames), run.OfLoader)
+	}
+	if len(frames) == 0 {
+		return []event.Frame{{}}
+	}
+	return frames
 }
 
-// location returns the location of the frames of one place in the code, the innermost function first.
-func (b *builder) location(frames []event.Frame) *profile.Location {
+// location returns the location of the frames of one place in the code, at an address, the innermost function first.
+func (b *builder) location(frames []event.Frame, addr uint64) *profile.Location {
 	var text strings.Builder
+	m := b.moduleOf(frames[len(frames)-1].Module, addr)
+	if m.Hi > 0 {
+		fmt.Fprintf(&text, "%#x\n", addr)
+	}
 	for _, f := range frames {
 		fmt.Fprintf(&text, "%q %q %q %d %#x\n", f.Module, frameName(f), f.File, f.Line, f.Offset)
 	}
@@ -118,8 +138,11 @@ func (b *builder) location(frames []event.Frame) *profile.Location {
 		return known
 	}
 	l := &profile.Location{ID: uint64(len(b.profile.Location)) + 1}
-	if module := frames[len(frames)-1].Module; module != "" {
-		l.Mapping = b.mapping(module)
+	if m.Path != "" {
+		l.Mapping = b.mapping(m)
+	}
+	if m.Hi > 0 {
+		l.Address = addr
 	}
 	for _, f := range frames {
 		l.Line = append(l.Line, profile.Line{Function: b.function(f), Line: int64(f.Line)})
@@ -151,13 +174,23 @@ func (b *builder) function(f event.Frame) *profile.Function {
 	return added
 }
 
+// moduleOf returns the code of a file that an address is in. If that is not known, it has the path alone.
+func (b *builder) moduleOf(path string, addr uint64) run.Module {
+	i := slices.IndexFunc(b.modules, func(m run.Module) bool { return m.Path == path && m.Lo <= addr && addr < m.Hi })
+	if i < 0 {
+		return run.Module{Path: path}
+	}
+	return b.modules[i]
+}
+
 // mapping returns the mapping of a module. All that readers could look up in its file is in the profile already.
-func (b *builder) mapping(module string) *profile.Mapping {
+func (b *builder) mapping(module run.Module) *profile.Mapping {
 	if known := b.mappings[module]; known != nil {
 		return known
 	}
 	m := &profile.Mapping{
-		ID: uint64(len(b.profile.Mapping)) + 1, File: valid(module),
+		ID: uint64(len(b.profile.Mapping)) + 1, File: valid(module.Path), BuildID: valid(module.BuildID),
+		Start: module.Lo, Limit: module.Hi, Offset: module.Offset,
 		HasFunctions: true, HasFilenames: true, HasLineNumbers: true, HasInlineFrames: true,
 	}
 	b.mappings[module] = m

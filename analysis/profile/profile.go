@@ -42,6 +42,8 @@ const maxKept = 64
 type Options struct {
 	Names   run.Namer // default nil: only identifiers are shown
 	Program string    // its path; "" if unknown
+	// Modules returns what code was mapped; Profile calls it. Default nil: the profile has no addresses.
+	Modules func() []run.Module
 }
 
 // Writer makes a profile. New makes it, and Close writes the profile.

@@ -306,3 +306,41 @@ func TestNoAllocation(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// TestAddresses checks that the frames of a process have the mappings and addresses that readers look up in a file, which are
+// those of the call where a function has called another one, and that the frames of the dynamic loader are left out.
+func TestAddresses(t *testing.T) {
+	n := names()
+	n.SetFrames(3, []event.Frame{
+		{Function: "pthread_mutex_lock", Module: "/lib/libc.so.6", Offset: 4, Addr: 0x7004},
+		{Function: "_dl_init", Module: "/lib64/ld-linux-x86-64.so.2", Addr: 0x9000},
+		{Function: "in", File: "p.c", Line: 2, Module: "/bin/p", Inlined: true, Addr: 0x1110},
+		{Function: "main", File: "p.c", Line: 5, Module: "/bin/p", Addr: 0x1110},
+		{Function: "main", File: "p.c", Line: 5, Module: "/bin/p", Addr: 0x5110},
+	})
+	n.SetFrames(4, []event.Frame{{Function: "_dl_fini", Module: "/lib64/ld-linux-x86-64.so.2", Addr: 0x9000}})
+	modules := []run.Module{
+		{Path: "/bin/p", Lo: 0x1000, Hi: 0x2000, Offset: 0x1000, BuildID: "ab12"},
+		{Path: "/lib/libc.so.6", Lo: 0x7000, Hi: 0x8000, Offset: 0x2000, BuildID: "cd34"},
+	}
+	p := written(t, []event.Event{
+		{Op: event.Acquire, Thread: 1, Object: 1, Kind: event.KindMutex, Stack: 3, Time: 10},
+		{Op: event.Acquire, Thread: 1, Object: 2, Kind: event.KindMutex, Stack: 4, Time: 20},
+	}, Options{Names: n, Program: "/bin/p", Modules: func() []run.Module { return modules }})
+	var got []string
+	for _, s := range p.Sample {
+		for _, l := range s.Location {
+			m := l.Mapping
+			got = append(got, fmt.Sprintf("%s %#x of %s %#x-%#x %#x %s", l.Line[len(l.Line)-1].Function.Name, l.Address, m.File, m.Start, m.Limit, m.Offset, m.BuildID))
+		}
+	}
+	want := []string{
+		"pthread_mutex_lock 0x7004 of /lib/libc.so.6 0x7000-0x8000 0x2000 cd34",
+		"main 0x110f of /bin/p 0x1000-0x2000 0x1000 ab12",
+		"main 0x0 of /bin/p 0x0-0x0 0x0 ", // in no mapping that is known
+		"_dl_fini 0x0 of /lib64/ld-linux-x86-64.so.2 0x0-0x0 0x0 ",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("-want +got:\n%s", d)
+	}
+}

@@ -135,11 +135,19 @@ func newEventWriter(f *convertFlags, src trace.Source, out io.Writer) (eventWrit
 	case "perfetto":
 		return timeline{perfetto.New(out, perfetto.Options{Names: src.Names(), Program: s.Program, PID: s.PID, Funcs: src.Names().Func})}, nil
 	case "pprof":
-		return profileWriter{profile.New(out, profile.Options{Names: src.Names(), Program: s.Program})}, nil
+		return profileWriter{profile.New(out, profile.Options{Names: src.Names(), Program: s.Program, Modules: modulesOf(src)})}, nil
 	}
 	start := run.Summary{Program: s.Program, PID: s.PID}
 	w, err := trace.NewWriter(out, trace.WriterOptions{Names: src.Names(), Start: func() run.Summary { return start }, FlushEvery: -1})
 	return nativeWriter{w, src}, err
+}
+
+// modulesOf returns a function that returns what code the run had mapped, which the source knows at its end.
+func modulesOf(src trace.Source) func() []run.Module {
+	return func() []run.Module {
+		s, _ := src.Summary()
+		return s.Modules
+	}
 }
 
 type stdWriter struct{ *std.Writer }

@@ -22,7 +22,6 @@ import (
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/live"
-	"github.com/tracepredict/tracepredict/observer/run"
 	"github.com/tracepredict/tracepredict/probes"
 )
 
@@ -34,7 +33,7 @@ type profiling struct {
 }
 
 // newProfiling opens the file of a profile that a flag names; it returns nil if the name is "".
-func newProfiling(flag, name, program string, names run.Namer) (*profiling, error) {
+func newProfiling(flag, name, program string, link *live.Link) (*profiling, error) {
 	if name == "" {
 		return nil, nil
 	}
@@ -42,7 +41,7 @@ func newProfiling(flag, name, program string, names run.Namer) (*profiling, erro
 	if err != nil {
 		return nil, err
 	}
-	return &profiling{profile.New(file, profile.Options{Names: names, Program: program}), flag, file}, nil
+	return &profiling{profile.New(file, profile.Options{Names: link, Program: program, Modules: link.Modules}), flag, file}, nil
 }
 
 // finish writes the profile.
@@ -168,7 +167,7 @@ func (a *app) newProfiler(f *profileFlags, program string, attached bool) (_ *pr
 			return nil, err
 		}
 	}
-	p.writer = profile.New(io.Discard, profile.Options{Names: p.live, Program: program})
+	p.writer = profile.New(io.Discard, profile.Options{Names: p.live, Program: program, Modules: p.live.Modules})
 	p.live.Observe(observer.Options{Sinks: []observer.Sink{p.writer}, Attached: attached, Follow: f.follow}, false)
 	return p, nil
 }

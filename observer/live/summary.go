@@ -22,7 +22,7 @@ func (l *Link) Summary(program string, lost loader.Lost) run.Summary {
 	s, o := l.Session, l.Observer
 	l.lost = &lost
 	st := o.Stats()
-	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), NoteKinds: s.NoteKinds(), UnreturnedCalls: lost.Pending}
+	sum := run.Summary{Program: program, Duration: l.duration(), Processes: l.Processes(), Modules: l.Modules(), PID: s.PID(), LastProgram: s.LastProgram(), Events: st.Events, Lost: lost.Records, LostThreads: st.ThreadsWithHoles, Threads: st.Threads, Forced: st.Forced, Notes: notes(s, o, lost), NoteKinds: s.NoteKinds(), UnreturnedCalls: lost.Pending}
 	if n := s.PointerSites(); n > 0 {
 		sum.Pointers = &run.Pointers{Sites: n, Own: lost.OwnWords, Full: lost.Words}
 		sampled(&sum, s.Sampled())
@@ -138,6 +138,30 @@ func (l *Link) Processes() []run.Process {
 		out = append(out, run.Process(p))
 	}
 	return out
+}
+
+// Modules returns the code that the observed processes had mapped, by address.
+func (l *Link) Modules() []run.Module {
+	var all []run.Module
+	for _, p := range l.Session.Processes() {
+		for _, seg := range l.Session.Segments(p.PID) {
+			all = append(all, run.Module{Path: seg.Module.Path, Lo: seg.Lo, Hi: seg.Hi, Offset: fileOffset(seg), BuildID: seg.Module.Bin.BuildID()})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b run.Module) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Path, b.Path)) })
+	return slices.Compact(all)
+}
+
+// fileOffset returns the offset in its file at which a segment begins: in whole pages, so that it may be before what the
+// file has for it.
+func fileOffset(seg loader.Segment) uint64 {
+	const inPage = 1<<12 - 1
+	last, err := seg.Module.Bin.Offset((seg.Lo - seg.Bias) | inPage)
+	if err != nil || last < inPage {
+		first, _ := seg.Module.Bin.Offset(seg.Lo - seg.Bias) // a segment of less than a page; 0 if the file lacks it
+		return first
+	}
+	return last - inPage
 }
 
 // functions returns the words that name functions, for what happens in them: at most two names.

@@ -60,6 +60,9 @@ func OfLibrary(f event.Frame) bool {
 		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains("/"+f.File, p) })
 }
 
+// OfLoader reports whether a frame belongs to the dynamic loader.
+func OfLoader(f event.Frame) bool { return libname.Loader(f.Module) }
+
 // FrameName returns the function of a frame, or the module and offset where that is
 // unknown.
 func FrameName(f event.Frame) string {

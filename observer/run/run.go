@@ -132,6 +132,8 @@ type Summary struct {
 	// Processes are the observed processes, the first one first; empty if there was
 	// only one.
 	Processes []Process `json:"processes,omitempty"`
+	// Modules are the files whose code was mapped; of a trace, only when its end has been read.
+	Modules []Module `json:"modules,omitempty"`
 	// Calls are the patterns of functions whose calls were to be recorded, in the order given.
 	Calls []Calls `json:"calls,omitempty"`
 	// Watched are the variables of --watch-shared that were accessed; Untouched counts
@@ -259,6 +261,15 @@ type UncertainHolder struct {
 type Process struct {
 	PID     int    `json:"pid"`
 	Program string `json:"program"` // path of the program that it executed last
+}
+
+// Module is the code of a program or library, where a process had it.
+type Module struct {
+	Path    string `json:"path"`               // as in frames
+	Lo      uint64 `json:"lo"`                 // first address
+	Hi      uint64 `json:"hi"`                 // the address after the last
+	Offset  uint64 `json:"offset"`             // of Lo in the file, in bytes
+	BuildID string `json:"build_id,omitempty"` // in lower-case hex; "": the file has none
 }
 
 // Executed is an instruction or call that synchronises in a way that was not observed, and

@@ -266,7 +266,7 @@ func toJSONRun(r report.Run) jsonRun {
 	s.Notes = notNil(s.Notes)
 	s.Calls = each(s.Calls, func(c run.Calls) run.Calls { c.Return = false; return c }) // the pattern shows it
 	s.NoteKinds, s.LastProgram, s.Remedies, s.Doubt, s.Doubts, s.Readings, s.UnreturnedCalls, s.UncertainHolders, s.Untracked = nil, "", nil, "", nil, nil, 0, nil, nil
-	s.Executed, s.Processes, s.Watched, s.Untouched, s.NeverAccessed = nil, nil, nil, 0, nil
+	s.Executed, s.Processes, s.Modules, s.Watched, s.Untouched, s.NeverAccessed = nil, nil, nil, nil, 0, nil
 	return out
 }
 

@@ -1,9 +1,12 @@
 package e2e
 
 import (
+	"debug/elf"
+	"encoding/hex"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,6 +53,49 @@ func profiled(t *testing.T, p *profile.Profile, lock, typ string) (sum int64, fu
 	return sum, strings.Join(in, " ")
 }
 
+// wantPlaces checks that the locations of a function, which is in the program, are those that its file has, with its build
+// identifier.
+func wantPlaces(t *testing.T, p *profile.Profile, program, function string) {
+	t.Helper()
+	f, err := elf.Open(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(symbols, func(s elf.Symbol) bool { return s.Name == function })
+	code := f.Progs[slices.IndexFunc(f.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 })]
+	note, err := f.Section(".note.gnu.build-id").Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, l := range p.Location {
+		if l.Line[0].Function.Name != function {
+			continue
+		}
+		n++
+		at := l.Address - l.Mapping.Start + l.Mapping.Offset - code.Off + code.Vaddr
+		if from := symbols[i].Value; at < from || at >= from+symbols[i].Size {
+			t.Errorf("%s is at %#x to %#x of %s, and the profile has %#x in it", function, from, from+symbols[i].Size, program, at)
+		}
+		if id := hex.EncodeToString(note[16:]); l.Mapping.BuildID != id {
+			t.Errorf("%s has the build identifier %s, and in the profile %q", program, id, l.Mapping.BuildID)
+		}
+	}
+	if n == 0 {
+		t.Errorf("no location in %s", function)
+	}
+	for _, f := range p.Function {
+		if strings.HasPrefix(f.Name, "_dl_") {
+			t.Errorf("the profile has %s, of the dynamic loader", f.Name)
+		}
+	}
+}
+
 // TestProfile checks that the profile of a run has what the program itself knows of its waiting, that a program in which
 // nobody waits has no such sample, and that the recorded run has the same profile.
 func TestProfile(t *testing.T) {
@@ -73,6 +119,7 @@ func TestProfile(t *testing.T) {
 		if p.Mapping[0].File != program {
 			t.Errorf("the first mapping is of %s", p.Mapping[0].File)
 		}
+		wantPlaces(t, p, program, "clerk")
 		if ns, _ := profiled(t, p, "desk", "lock_hold"); ns < held {
 			t.Errorf("desk was held for %d ns, the program says %d", ns, held)
 		}
