@@ -3,7 +3,8 @@
 //
 // The input is events, in order; the output is written at the end, when the names of all of them are known. Memory is
 // bounded by the number of different samples and, for each lock in use, by maxKept of its critical sections. build.go makes
-// functions, locations and labels; top.go makes tables for people.
+// functions, locations and labels; top.go makes tables for people, and
+// flame.go flame graphs.
 package profile
 
 import (

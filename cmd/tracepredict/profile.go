@@ -63,6 +63,7 @@ type profileFlags struct {
 	pid      int
 	duration time.Duration
 	output   string
+	flame    string
 	top      int // rows; 0: no tables
 	user     string
 	sync     []string
@@ -77,13 +78,14 @@ func (a *app) profileCommand() *cobra.Command {
 		Short: "Show where a program waits for locks and holds them",
 		Long: `profile runs PROGRAM, or observes a running process until Ctrl-C, --duration or its end, and shows on standard error
 who waits longest, for which lock, and who held it meanwhile, and where locks are held for long. With --output it
-writes a profile for go tool pprof instead, and with --top both. Nothing is predicted: that is what exec and attach do.
+writes a profile for go tool pprof instead, with --flame a page for a browser, and with --top the tables too. Nothing is predicted: that is what exec and attach do.
 
 Exit status: that of PROGRAM, or 0 with -p; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found;
 2 for wrong usage.`,
 		Example: `  sudo tracepredict profile -- ./server --port 8080
   sudo tracepredict profile --duration 30s -p $(pidof -s server)
-  sudo tracepredict profile --duration 30s -o locks.pb.gz -p 4711 && go tool pprof -top locks.pb.gz`,
+  sudo tracepredict profile --duration 30s -o locks.pb.gz -p 4711 && go tool pprof -top locks.pb.gz
+  sudo tracepredict profile --flame locks.html -- ./server`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args, cmd.Flags().Changed("pid"), cmd.Flags().Changed("top")); err != nil {
@@ -99,7 +101,8 @@ Exit status: that of PROGRAM, or 0 with -p; 125 if tracepredict failed, 126 and 
 	fs.IntVarP(&f.pid, "pid", "p", 0, "the process to observe")
 	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.StringVarP(&f.output, "output", "o", "", "write the profile to `FILE`, for go tool pprof (docs/profiles.md)")
-	fs.IntVar(&f.top, "top", defaultTop, "show tables of `N` rows, the default without --output")
+	fs.StringVar(&f.flame, "flame", "", "write flame graphs to `FILE`, a page for a browser that needs no network")
+	fs.IntVar(&f.top, "top", defaultTop, "show tables of `N` rows, the default without --output and --flame")
 	fs.Lookup("top").NoOptDefVal = fmt.Sprint(defaultTop)
 	fs.StringVar(&f.user, "user", "", "run the program as user `NAME`; under sudo, as the user who called it by default")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
@@ -120,9 +123,11 @@ func (f *profileFlags) check(args []string, byID, top bool) error {
 		return usage("which program? write it after --, or give -p PID")
 	case f.output == standard:
 		return usage("--output -: a profile is written to a file; without --output it is shown on standard error")
+	case f.flame == standard:
+		return usage("--flame -: the page is written to a file")
 	case top && f.top < 1:
 		return usage("--top %d: it is the number of rows, at least 1", f.top)
-	case !top && f.output != "":
+	case !top && f.output+f.flame != "":
 		f.top = 0
 	}
 	return notNegative("duration", f.duration)
@@ -133,6 +138,7 @@ type profiler struct {
 	flags   *profileFlags
 	program string      // its path
 	out     *outputFile // nil without --output
+	page    *outputFile // nil without --flame
 	writer  *profile.Writer
 	live    *live.Link
 	plan    probes.Options
@@ -167,6 +173,12 @@ func (a *app) newProfiler(f *profileFlags, program string, attached bool) (_ *pr
 			return nil, err
 		}
 	}
+	if f.flame != "" {
+		if p.page, err = openOutput("--flame", f.flame, partOfNothing); err != nil {
+			p.discard()
+			return nil, err
+		}
+	}
 	p.writer = profile.New(io.Discard, profile.Options{Names: p.live, Program: program, Modules: p.live.Modules})
 	p.live.Observe(observer.Options{Sinks: []observer.Sink{p.writer}, Attached: attached, Follow: f.follow}, false)
 	return p, nil
@@ -174,17 +186,19 @@ func (a *app) newProfiler(f *profileFlags, program string, attached bool) (_ *pr
 
 // refuseSameFiles returns an error if the profile would be written over what is read.
 func (f *profileFlags) refuseSameFiles(program string) error {
-	all := []userFile{{flag: "--output", name: f.output, written: true}, {flag: "the program", name: program}}
+	all := []userFile{{flag: "--output", name: f.output, written: true}, {flag: "--flame", name: f.flame, written: true}, {flag: "the program", name: program}}
 	for _, name := range f.sync {
 		all = append(all, userFile{flag: "--sync", name: name})
 	}
 	return refuseSame(all...)
 }
 
-// discard closes the file of a profile that was not written, which holds what it held.
+// discard closes the files that were not written, which hold what they held.
 func (p *profiler) discard() {
-	if p.out != nil {
-		p.out.Close()
+	for _, f := range []*outputFile{p.out, p.page} {
+		if f != nil {
+			f.Close()
+		}
 	}
 }
 
@@ -240,26 +254,40 @@ func (p *profiler) finish(res loader.Result) error {
 	}
 	p.end.unwatch()
 	p.sayWhatIsMissing(res.Lost.Records)
-	if p.out != nil {
-		if err := made.Write(p.out); err != nil {
-			return fmt.Errorf("--output: write the profile: %w", err)
-		}
-		if err := p.out.commit(); err != nil {
-			return fmt.Errorf("--output: %w", err)
-		}
+	program := cmp.Or(p.live.Session.LastProgram(), p.program)
+	err = errors.Join(
+		write("--output", p.out, func(out io.Writer) error { return made.Write(out) }),
+		write("--flame", p.page, func(out io.Writer) error { return profile.WriteFlame(out, made, program) }))
+	if err != nil {
+		return err
 	}
 	if p.flags.top == 0 {
 		return nil
 	}
 	stats := p.live.Observer.Stats()
 	var text strings.Builder
-	fmt.Fprintf(&text, "tracepredict: %s: ", report.Sanitize(cmp.Or(p.live.Session.LastProgram(), p.program)))
+	fmt.Fprintf(&text, "tracepredict: %s: ", report.Sanitize(program))
 	text.WriteString(plural.Sprintf("%d {thread|threads}, %d {event|events}\n\n", stats.Threads, stats.Events))
 	if err := profile.WriteTop(&text, made, p.flags.top); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(p.stderr, text.String()); err != nil {
 		return fmt.Errorf("show the profile: %w", err)
+	}
+	return nil
+}
+
+// write has the file that a flag names written, and completes it; nothing if there is none.
+func write(flag string, file *outputFile, content func(io.Writer) error) error {
+	if file == nil {
+		return nil
+	}
+	err := content(file)
+	if err == nil {
+		err = file.commit()
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", flag, err)
 	}
 	return nil
 }

@@ -170,9 +170,13 @@ func TestProfileOfAProgram(t *testing.T) {
 	if all := titled(c.err.String()); all["waits for locks"] != "" || !regexp.MustCompile(`  other_desk +clerk \(`).MatchString(all["locks held"]) {
 		t.Errorf("nobody waited:\n%s", c.err.String())
 	}
-	file := filepath.Join(t.TempDir(), "locks.pb.gz")
-	c = startTool(t, childOptions{}, "profile", "-o", file, "--", program)
+	dir := t.TempDir()
+	file, page := filepath.Join(dir, "locks.pb.gz"), filepath.Join(dir, "locks.html")
+	c = startTool(t, childOptions{}, "profile", "-o", file, "--flame", page, "--", program)
 	c.want(0)
+	if text, err := os.ReadFile(page); err != nil || !regexp.MustCompile(`>because of main \(profile\.c:\d+\)</div>`).Match(text) {
+		t.Errorf("no graph says that the clerk waits because of main: %v\n%s", err, text)
+	}
 	if strings.Contains(c.err.String(), "desk") {
 		t.Errorf("with --output it shows tables:\n%s", c.err.String())
 	}
