@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"strings"
-
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -38,7 +36,7 @@ func (e *Engine) coverage(names run.Namer) report.Coverage {
 // program.
 func ofLoader(mutexes []event.ObjectID, names run.Namer) (n uint64) {
 	for _, id := range mutexes {
-		if strings.HasPrefix(names.Object(id).Name, "_rtld_global") {
+		if o := names.Object(id); o.OfLoader() {
 			n++
 		}
 	}

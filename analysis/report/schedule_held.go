@@ -27,6 +27,22 @@ func (b *builder) schedule(in []finding.Step) []Step {
 	return out
 }
 
+// StepsShown returns those steps of a schedule of the finding that are shown: all but those on the dynamic loader's own locks, which
+// it takes in every program, unless the finding is about these.
+func (f *Finding) StepsShown(steps []Step) []Step {
+	ofLoader := func(o *Object) bool { return o != nil && o.OfLoader() }
+	if slices.ContainsFunc(f.Objects, func(o Object) bool { return o.OfLoader() }) || !slices.ContainsFunc(steps, func(s Step) bool { return ofLoader(s.Object) }) {
+		return steps
+	}
+	shown := make([]Step, 0, len(steps))
+	for i := range steps {
+		if !ofLoader(steps[i].Object) {
+			shown = append(shown, steps[i])
+		}
+	}
+	return shown
+}
+
 func (b *builder) sharedLocks(s *finding.Step) []Held {
 	if len(s.Held) == 0 {
 		return nil

@@ -7,10 +7,12 @@ package run
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/probes/libname"
 )
 
 // RustMutex is the Member of an object without a Name that is a mutex of Rust's standard library.
@@ -52,6 +54,12 @@ type Object struct {
 	FirstAt int64
 	Block   Block       // of a variable behind a pointer: the allocated block that it lies in
 	Form    *event.Form // how reports write the values of a variable; nil: as numbers
+}
+
+// OfLoader reports whether the object is the dynamic loader's own, which locks in every program.
+func (o *Object) OfLoader() bool {
+	file, _, inFile := strings.Cut(o.Name, "+0x")
+	return strings.HasPrefix(o.Name, "_rtld_global") || inFile && libname.Loader(file)
 }
 
 // Block describes the allocated block of memory that an object lies in. The zero value means that none is known.

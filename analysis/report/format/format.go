@@ -35,6 +35,7 @@ func All() []Format {
 	return []Format{
 		{"text", "for people", textreport.Write, false},
 		{"json", "one JSON object, for scripts", jsonreport.Write, false},
+		{"json2", "JSON with the frames of call stacks in a table alone", jsonreport.WriteTables, false},
 		{"sarif", "SARIF 2.1.0, for code scanning and editors", sarif.Write, true},
 		{"junit", "JUnit XML, for test reports", junit.Write, true},
 		{"gitlab", "Code Quality JSON, for merge requests on GitLab", gitlab.Write, true},

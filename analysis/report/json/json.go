@@ -148,7 +148,7 @@ type jsonStep struct {
 	Timed        bool            `json:"timed,omitempty"`
 	Inferred     bool            `json:"inferred,omitempty"`
 	Propositions map[string]bool `json:"propositions,omitempty"`
-	Held         []jsonHeld      `json:"held"`
+	Held         []jsonHeld      `json:"held,omitzero"`
 	jsonStack
 }
 
@@ -158,17 +158,26 @@ type jsonHeld struct {
 	jsonStack
 }
 
-// jsonStack is a report.Stack by its number in the table at the end, with its inner frames.
+// jsonStack is a report.Stack by its number in the table at the end, with its inner frames. The form with tables alone has
+// no frames here, and the index of the program's own frame in a table too.
 type jsonStack struct {
-	Inner []event.Frame `json:"stack"`
+	Inner []event.Frame `json:"stack,omitzero"`
 	ID    int           `json:"stack_id"`
-	At    int           `json:"own_frame"`
+	At    frameIndex    `json:"own_frame,omitzero"`
 }
+
+// frameIndex is the index of a frame in a stack; elsewhere where it is in a table.
+type frameIndex int
+
+const elsewhere frameIndex = -1
+
+// IsZero reports whether the index is left out.
+func (i frameIndex) IsZero() bool { return i == elsewhere }
 
 type jsonThread struct {
 	ID event.ThreadID `json:"thread"`
 	run.Thread
-	Inner     []event.Frame `json:"created"`
+	Inner     []event.Frame `json:"created,omitzero"`
 	CreatedID int           `json:"created_id"`
 }
 
@@ -176,9 +185,9 @@ type jsonObject struct {
 	Name        string         `json:"name"`
 	Kind        string         `json:"kind"`
 	Address     string         `json:"address"`
-	Initialised []event.Frame  `json:"initialised"`
+	Initialised []event.Frame  `json:"initialised,omitzero"`
 	InitID      int            `json:"initialised_id"`
-	FirstSeen   []event.Frame  `json:"first_seen"`
+	FirstSeen   []event.Frame  `json:"first_seen,omitzero"`
 	FirstID     int            `json:"first_seen_id"`
 	FirstThread event.ThreadID `json:"first_thread,omitempty"`
 	// Class is the object's class, which other objects may share. Member reports that other
@@ -194,15 +203,21 @@ type jsonBlock struct {
 	Offset      uint64         `json:"offset"`
 	Element     uint64         `json:"element_size,omitempty"`
 	Thread      event.ThreadID `json:"thread,omitempty"`
-	Allocated   []event.Frame  `json:"allocated"`
+	Allocated   []event.Frame  `json:"allocated,omitzero"`
 	AllocatedID int            `json:"allocated_id"`
 }
 
 // Write writes the report as one JSON object on one line. The format is fixed, since scripts rely on it. Options mean
 // nothing here.
-func Write(w io.Writer, r report.Report, _ report.Options) error {
+func Write(w io.Writer, r report.Report, _ report.Options) error { return write(w, r, false) }
+
+// WriteTables writes the report as Write does, with frames in the table at the end alone: findings and steps have the numbers
+// of their stacks. What is empty in most steps is left out there.
+func WriteTables(w io.Writer, r report.Report, _ report.Options) error { return write(w, r, true) }
+
+func write(w io.Writer, r report.Report, tables bool) error {
 	r = r.Cleaned()
-	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks())), causes: causes(r)}
+	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks())), causes: causes(r), tables: tables}
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
@@ -220,7 +235,14 @@ func Write(w io.Writer, r report.Report, _ report.Options) error {
 		list(out, "pruned", r.Pruned, e.pruned)
 	}
 	list(out, "stacks", e.stacks.stacks, unchanged)
-	list(out, "frames", e.stacks.frames, unchanged)
+	if !tables {
+		list(out, "frames", e.stacks.frames, unchanged)
+		return out.end()
+	}
+	list(out, "own_frames", e.stacks.own, unchanged)
+	names := newTexts()
+	list(out, "frames", e.stacks.frames, names.frame)
+	list(out, "names", names.all, unchanged)
 	return out.end()
 }
 
@@ -241,6 +263,7 @@ type encoder struct {
 	report.Names
 	stacks *stacks
 	causes map[string]string
+	tables bool // WriteTables
 }
 
 func toJSONConfidence(r report.Report) jsonConfidence {
@@ -280,7 +303,7 @@ func guarded(w run.Watched) run.Watched {
 func (e *encoder) finding(f report.Finding) jsonFinding {
 	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
-	out.Witness, out.Sketch, out.Observed = e.steps(f.Witness, 1), e.steps(f.Sketch, 1), e.steps(f.Observed, 1)
+	out.Witness, out.Sketch, out.Observed = e.steps(f.StepsShown(f.Witness), 1), e.steps(f.Sketch, 1), e.steps(f.StepsShown(f.Observed), 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {
 		return jsonDependency{d.Dependency, e.step(&d.Step, 1)}
 	})
@@ -345,7 +368,7 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 	has := func(f event.Flags) bool { return s.Flags&f != 0 }
 	out := jsonStep{
 		Step: &s.Step, Text: s.ValueText(), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed),
-		Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stacks.number(s.Stack, frames),
+		Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stack(s.Stack, frames),
 	}
 	if s.Object != nil {
 		out.Name = e.Describe(*s.Object)
@@ -356,27 +379,47 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 	if len(s.Truth) > 0 {
 		out.Propositions = truthOf(s.Truth)
 	}
+	if e.tables && len(s.Held) == 0 {
+		return out
+	}
 	out.Held = each(s.Held, func(h report.Held) jsonHeld {
-		return jsonHeld{e.Describe(*h.Object), h.Read, e.stacks.number(h.Stack, frames)}
+		return jsonHeld{e.Describe(*h.Object), h.Read, e.stack(h.Stack, frames)}
 	})
 	return out
+}
+
+// stack returns the form of a stack, with n of its inner frames, or more to include the one with index s.At.
+func (e *encoder) stack(s report.Stack, n int) jsonStack {
+	out := jsonStack{e.inner(s, n), e.stacks.id(s), frameIndex(s.At)}
+	if e.tables {
+		out.At = elsewhere
+	}
+	return out
+}
+
+// inner returns the inner frames of a stack as stack does; nil where they are in a table alone.
+func (e *encoder) inner(s report.Stack, n int) []event.Frame {
+	if e.tables {
+		return nil
+	}
+	return notNil(s.Frames[:min(len(s.Frames), max(n, s.At+1))])
 }
 
 func (e *encoder) object(o report.Object) jsonObject {
 	var block *jsonBlock
 	if o.InBlock() {
-		block = &jsonBlock{o.Block.Size, o.Block.Offset, o.Block.Element, o.Block.Thread, inner(o.Init, 1), e.stacks.id(o.Init)}
+		block = &jsonBlock{o.Block.Size, o.Block.Offset, o.Block.Element, o.Block.Thread, e.inner(o.Init, 1), e.stacks.id(o.Init)}
 		o.Init = report.Stack{}
 	}
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr), Block: block,
-		Initialised: inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: inner(o.First, 1), FirstID: e.stacks.id(o.First),
+		Initialised: e.inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: e.inner(o.First, 1), FirstID: e.stacks.id(o.First),
 		FirstThread: o.FirstThread, Class: o.Class, Member: o.ByMember,
 	}
 }
 
 func (e *encoder) thread(t report.Thread) jsonThread {
-	return jsonThread{t.ID, t.Thread, inner(t.Created, 1), e.stacks.id(t.Created)}
+	return jsonThread{t.ID, t.Thread, e.inner(t.Created, 1), e.stacks.id(t.Created)}
 }
 
 // each returns the results of f for all elements. It never returns nil, which JSON would print

@@ -86,6 +86,15 @@ func writeJSON(t testing.TB, r report.Report) []byte {
 	return b.Bytes()
 }
 
+func writeTables(t testing.TB, r report.Report) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := WriteTables(&b, r, report.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
 func TestJSONGolden(t *testing.T) {
 	goldenJSON(t, "all.json", report.Build(reporttest.ShopRun(), reporttest.All(), reporttest.ShopTable()))
 	goldenJSON(t, "scope.json", report.Build(reporttest.ShopRun(), []finding.Finding{reporttest.Scope()}, reporttest.ShopTable()))

@@ -22,6 +22,7 @@ type stacks struct {
 	frames   []event.Frame
 	frameIDs map[event.Frame]int
 	stacks   [][]int
+	own      []int // of each stack, the index of the innermost frame of the program's own code
 	stackIDs map[string]int
 	// known has the numbers of stacks by the address of their first frame: a report has the
 	// frames of a stack in memory once.
@@ -46,16 +47,6 @@ func framesIn(all []report.Stack) int {
 	return n
 }
 
-// number returns the stack's number and its inner frames: n, or more to include the one with
-// index s.At.
-func (t *stacks) number(s report.Stack, n int) jsonStack {
-	return jsonStack{inner(s, n), t.id(s), s.At}
-}
-
-func inner(s report.Stack, n int) []event.Frame {
-	return notNil(s.Frames[:min(len(s.Frames), max(n, s.At+1))])
-}
-
 // id returns the number of a stack.
 func (t *stacks) id(s report.Stack) int {
 	if len(s.Frames) == 0 {
@@ -65,7 +56,7 @@ func (t *stacks) id(s report.Stack) int {
 	id, ok := t.known[first]
 	if !ok {
 		id = t.add(s.Frames)
-		t.known[first] = id
+		t.known[first], t.own[id] = id, s.At
 	}
 	return id
 }
@@ -80,7 +71,7 @@ func (t *stacks) add(frames []event.Frame) int {
 	if !ok {
 		id = len(t.stacks)
 		t.stackIDs[string(t.key)] = id
-		t.stacks = append(t.stacks, ids)
+		t.stacks, t.own = append(t.stacks, ids), append(t.own, 0)
 	}
 	return id
 }
@@ -94,4 +85,37 @@ func (t *stacks) frame(f event.Frame) int {
 		t.frames = append(t.frames, f)
 	}
 	return id
+}
+
+// jsonFrame is an event.Frame with the numbers of its names.
+type jsonFrame struct {
+	Function int    `json:"function"`
+	File     int    `json:"file"`
+	Line     int    `json:"line"`
+	Module   int    `json:"module"`
+	Offset   uint64 `json:"offset"`
+	Inlined  bool   `json:"inlined,omitempty"`
+	Start    int    `json:"function_line,omitempty"`
+}
+
+// texts numbers texts in the order in which they are added; "" is number 0.
+type texts struct {
+	all []string
+	ids map[string]int
+}
+
+func newTexts() *texts { return &texts{[]string{""}, map[string]int{"": 0}} }
+
+func (t *texts) id(text string) int {
+	id, ok := t.ids[text]
+	if !ok {
+		id = len(t.all)
+		t.ids[text] = id
+		t.all = append(t.all, text)
+	}
+	return id
+}
+
+func (t *texts) frame(f event.Frame) jsonFrame {
+	return jsonFrame{t.id(f.Function), t.id(f.File), f.Line, t.id(f.Module), f.Offset, f.Inlined, f.Start}
 }

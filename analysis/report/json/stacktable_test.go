@@ -41,6 +41,90 @@ func readBack(t testing.TB, r report.Report) written {
 	return w
 }
 
+// TestTablesAlone checks that what WriteTables writes is what Write does, but for the inner frames and for empty lists of locks,
+// and that the tables have these frames.
+func TestTablesAlone(t *testing.T) {
+	without := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		all := rapid.SliceOfN(rapid.Custom(reporttest.DrawFinding), 0, 4).Draw(rt, "findings")
+		r := report.Build(reporttest.ShopRun(), all, reporttest.ShopTable())
+		var whole, tables map[string]any
+		for text, to := range map[*map[string]any][]byte{&whole: writeJSON(t, r), &tables: writeTables(t, r)} {
+			if err := json.Unmarshal(to, text); err != nil {
+				rt.Fatal(err)
+			}
+		}
+		own, names := tables["own_frames"].([]any), tables["names"].([]any)
+		delete(tables, "own_frames")
+		delete(tables, "names")
+		for _, f := range tables["frames"].([]any) {
+			frame := f.(map[string]any)
+			for _, name := range []string{"function", "file", "module"} {
+				frame[name] = names[int(frame[name].(float64))]
+			}
+		}
+		w := withoutFrames{tables: tables, own: own}
+		if d := cmp.Diff(w.reduced(whole), any(tables)); d != "" {
+			rt.Fatalf("-reduced +tables:\n%s", d)
+		}
+		if w.wrong != "" {
+			rt.Fatal(w.wrong)
+		}
+		without += w.left
+	})
+	if without == 0 {
+		t.Error("no frames were left out")
+	}
+}
+
+// withoutFrames takes the frames out of what Write has written, and looks for them in the tables.
+type withoutFrames struct {
+	tables map[string]any
+	own    []any
+	left   int    // frames that were taken out
+	wrong  string // what the tables do not have
+}
+
+func (w *withoutFrames) reduced(v any) any {
+	switch v := v.(type) {
+	case []any:
+		return each(v, w.reduced)
+	case map[string]any:
+		out := map[string]any{}
+		for name, member := range v {
+			out[name] = w.reduced(member)
+		}
+		for _, name := range []string{"stack", "initialised", "first_seen", "allocated", "created"} {
+			if frames, ok := v[name].([]any); ok {
+				w.look(frames, v[name+"_id"])
+				delete(out, name)
+			}
+		}
+		if at, ok := v["own_frame"]; ok {
+			if id := int(v["stack_id"].(float64)); w.own[id] != at {
+				w.wrong = fmt.Sprintf("own_frames of stack %d is %v, want %v", id, w.own[id], at)
+			}
+			delete(out, "own_frame")
+		}
+		if held, ok := v["held"].([]any); ok && len(held) == 0 {
+			delete(out, "held")
+		}
+		return out
+	}
+	return v
+}
+
+// look compares inner frames with those of a stack in the tables.
+func (w *withoutFrames) look(frames []any, id any) {
+	w.left += len(frames)
+	stack := w.tables["stacks"].([]any)[int(id.(float64))].([]any)
+	for i, f := range frames {
+		if d := cmp.Diff(f, w.tables["frames"].([]any)[int(stack[i].(float64))]); d != "" {
+			w.wrong = "a frame -in the step +in the table:\n" + d
+		}
+	}
+}
+
 // framesOf returns the frames of the stack with a number.
 func (w *written) framesOf(id int) []event.Frame {
 	return each(w.Stacks[id], func(f int) event.Frame { return w.Frames[f] })
@@ -76,7 +160,7 @@ func TestStacksOfSides(t *testing.T) {
 			want int
 		}{{side.jsonStack, c.side}, {step.jsonStack, c.step}} {
 			whole := w.framesOf(s.ID)
-			if len(s.Inner) != s.want || len(whole) != c.depth || s.At != c.library {
+			if len(s.Inner) != s.want || len(whole) != c.depth || int(s.At) != c.library {
 				t.Errorf("%+v: %d frames, of %d, frame %d is the program's", c, len(s.Inner), len(whole), s.At)
 			} else if diff := cmp.Diff(whole[:s.want], s.Inner); diff != "" {
 				t.Errorf("%+v (-table +step):\n%s", c, diff)
