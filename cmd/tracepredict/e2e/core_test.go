@@ -154,6 +154,8 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict attach --duration 30s -p $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict hang $(pidof -s server)", statuses: []int{0}, running: true},
 	{line: "sudo ./tracepredict exec --on-hang=kill -- ./run-tests", statuses: []int{0}},
+	{line: "sudo ./tracepredict profile --duration 30s -p $(pidof -s server)", statuses: []int{0}, running: true},
+	{line: "sudo ./tracepredict profile --flame locks.html -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --confirm -- build/examples/shop </dev/null", statuses: []int{66}},
 	{line: "sudo ./tracepredict exec --format sarif --output found.sarif --format junit --output found.xml -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
@@ -351,7 +353,7 @@ func readmeCommands(t *testing.T) []string {
 // TestReadme runs each command of the README as a newcomer does.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	atMost(t, 3*time.Minute, "19 commands, one after the other")
+	atMost(t, 3*time.Minute, "21 commands, one after the other")
 	var lines []string
 	for _, c := range coreReadme {
 		lines = append(lines, c.line)
@@ -385,7 +387,7 @@ func TestReadme(t *testing.T) {
 			t.Errorf("%s: exit status %d, want one of %v\n%s%s", c.line, got, c.statuses, shell.out.String(), shell.err.String())
 		}
 	}
-	for _, name := range []string{"found.sarif", "found.xml", "shop.trace", "shop.pftrace"} {
+	for _, name := range []string{"found.sarif", "found.xml", "shop.trace", "shop.pftrace", "locks.html"} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is empty, or %v", name, err)
 		}
