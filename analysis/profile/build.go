@@ -226,7 +226,15 @@ const (
 	blockedByLabel = "blocked_by"
 )
 
-func threadName(id event.ThreadID) string { return fmt.Sprintf("T%d", id) }
+// others is the name of the objects, and of the threads, of samples beyond maxSamples.
+const others = "others"
+
+func threadName(id event.ThreadID) string {
+	if id == 0 {
+		return others
+	}
+	return fmt.Sprintf("T%d", id)
+}
 
 // functionOf returns the function of the program in which a stack ends, with its file and line.
 func (b *builder) functionOf(id event.StackID) string {
@@ -244,6 +252,9 @@ func placed(function, file string, line int64) string {
 
 // objectName returns what distinguishes an object for people.
 func (b *builder) objectName(k key) string {
+	if k.object == 0 {
+		return others
+	}
 	if b.names == nil {
 		return fmt.Sprintf("%s#%d", k.kind, k.object)
 	}

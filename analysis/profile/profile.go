@@ -2,9 +2,8 @@
 // (profile.proto), one sample for each call stack, object and thread.
 //
 // The input is events, in order; the output is written at the end, when the names of all of them are known. Memory is
-// bounded by the number of different samples and, for each lock in use, by maxKept of its critical sections. build.go makes
-// functions, locations and labels; top.go makes tables for people, and
-// flame.go flame graphs.
+// bounded by maxSamples and, for each lock in use, by maxKept of its critical sections. build.go makes functions, locations
+// and labels; top.go makes tables for people, and flame.go flame graphs.
 package profile
 
 import (
@@ -36,6 +35,10 @@ const (
 	numValues
 )
 
+// maxSamples bounds the samples: a program may have a lock for each request. Beyond them those of a call stack and a kind are
+// one, of other objects and threads.
+const maxSamples = 1 << 17
+
 // maxKept bounds the critical sections of a lock that are kept to find for how long others held it.
 const maxKept = 64
 
@@ -54,11 +57,12 @@ type Writer struct {
 	threads map[event.ThreadID]*thread
 	locks   map[event.ObjectID]*lock
 	posts   map[event.ObjectID]section // the last post of each semaphore
+	most    int                        // of sums, before others are added up
 	parts   []part                     // of the wait that is added
 	sums    map[key]*[numValues]int64
 	first   uint64 // time of the first event that has one, ns
 	now     uint64 // the latest time so far, ns
-	untimed bool   // an event had no time
+	untimed bool   // an operation of the run that counts had no time
 }
 
 // key is what makes a sample: all with the same key are added up.
@@ -112,14 +116,14 @@ type lock struct {
 func New(out io.Writer, opts Options) *Writer {
 	return &Writer{
 		out: out, opts: opts, threads: map[event.ThreadID]*thread{}, locks: map[event.ObjectID]*lock{},
-		posts: map[event.ObjectID]section{}, sums: map[key]*[numValues]int64{},
+		posts: map[event.ObjectID]section{}, sums: map[key]*[numValues]int64{}, most: maxSamples,
 	}
 }
 
 // Event adds the next event of the run. Events without a time are left out.
 func (w *Writer) Event(e *event.Event) {
-	if e.Time == 0 {
-		w.untimed = true
+	if e.Time == 0 { // what is inferred of the time before the observation began has none in any trace
+		w.untimed = w.untimed || begins(e.Op) && e.Flags&event.Inferred == 0
 		return
 	}
 	w.now = max(w.now, e.Time)
@@ -154,6 +158,11 @@ func (w *Writer) Event(e *event.Event) {
 		delete(w.locks, e.Object)
 		delete(w.posts, e.Object)
 	}
+}
+
+// begins reports whether an operation begins a critical section or a wait.
+func begins(op event.Op) bool {
+	return op.IsAcquire() || op == event.Wait || op == event.BarrierArrive || op == event.SemWait
 }
 
 // mayHaveWaitedForPost adds the time from the last event of a thread, at before, to the last post of the semaphore that
@@ -256,6 +265,10 @@ func (w *Writer) endThread(id event.ThreadID, t *thread, now uint64) {
 // is the one that has their time.
 func (w *Writer) add(k key, count int, n int64, d uint64) {
 	sum := w.sums[k]
+	if sum == nil && len(w.sums) >= w.most {
+		k = key{stack: k.stack, kind: k.kind}
+		sum = w.sums[k]
+	}
 	if sum == nil {
 		sum = &[numValues]int64{}
 		w.sums[k] = sum

@@ -209,6 +209,26 @@ func TestManySections(t *testing.T) {
 	}
 }
 
+// TestManySamples checks that no more samples are kept than there may be, and that all time is in them.
+func TestManySamples(t *testing.T) {
+	const most, locks = 10, 50
+	w := New(io.Discard, Options{})
+	w.most = most
+	for i := range uint64(locks) {
+		for at, op := range []event.Op{event.Acquire, event.Release} {
+			w.Event(&event.Event{Op: op, Thread: event.ThreadID(1 + i%2), Object: event.ObjectID(i + 1), Kind: event.KindMutex, Time: 10*i + 5*uint64(at) + 1})
+		}
+	}
+	p, err := w.Profile()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := sums(p)
+	if len(p.Sample) != most+1 || got["others others lock_hold"] != (locks-most)*5 || got["others others lock_holds"] != locks-most {
+		t.Errorf("%d samples: %v", len(p.Sample), got)
+	}
+}
+
 // names are the names of a hand-written run.
 func names() *run.Names {
 	n := &run.Names{}
@@ -284,6 +304,13 @@ func TestNoTimes(t *testing.T) {
 	w.Event(&event.Event{Op: event.Acquire, Thread: 1, Object: 1})
 	if err := w.Close(); !errors.Is(err, errNoTimes) {
 		t.Errorf("%v", err)
+	}
+	idle := New(io.Discard, Options{})
+	idle.Event(&event.Event{Op: event.Begin, Thread: 1})
+	idle.Event(&event.Event{Op: event.Fork, Thread: 1, Peer: 2})
+	idle.Event(&event.Event{Op: event.Acquire, Thread: 1, Object: 1, Flags: event.Inferred})
+	if err := idle.Close(); err != nil {
+		t.Errorf("a process that was observed while it did nothing: %v", err)
 	}
 }
 

@@ -204,6 +204,11 @@ func TestProfileOfAProcess(t *testing.T) {
 		t.Error("the file does not have the lock")
 	}
 	wantLeftAlone(t, pid)
+	idle := startTool(t, childOptions{}, "profile", "--duration", "10ms", "-p", strconv.Itoa(pid))
+	idle.want(0)
+	if !idle.err.has("no lock was taken, and nobody waited") {
+		t.Errorf("of a process that does nothing:\n%s", idle.err.String())
+	}
 	server.ask("twist")
 	server.want(0)
 }
