@@ -14,7 +14,7 @@ func TestCompletion(t *testing.T) {
 	}{
 		{[]string{"att"}, "attach\t"},
 		{[]string{"exec", "--fail"}, "--fail-on\t"},
-		{[]string{"exec", "--fail-on", ""}, "observed\npredicted\nlikely\npotential\nnever\n:4\n"},
+		{[]string{"exec", "--fail-on", ""}, "observed\nconfirmed\npredicted\nlikely\npotential\nnever\n:4\n"},
 		{[]string{"convert", "--to", ""}, "std\ntrace\nperfetto\npprof\n:4\n"},
 		{[]string{"exec", "--source-root", ""}, ":16\n"},
 		{[]string{"exec", "--baseline", ""}, ":0\n"},

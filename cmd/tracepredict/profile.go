@@ -99,7 +99,7 @@ Exit status: that of PROGRAM, or 0 with -p; 125 if tracepredict failed, 126 and 
 	}
 	fs := cmd.Flags()
 	fs.IntVarP(&f.pid, "pid", "p", 0, "the process to observe")
-	fs.DurationVar(&f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
+	durationVar(fs, &f.duration, "duration", 0, "stop observing after this time (30s, 5m); the program goes on")
 	fs.StringVarP(&f.output, "output", "o", "", "write the profile to `FILE`, for go tool pprof (docs/profiles.md)")
 	fs.StringVar(&f.flame, "flame", "", "write flame graphs to `FILE`, a page for a browser that needs no network")
 	fs.IntVar(&f.top, "top", defaultTop, "show tables of `N` rows, the default without --output and --flame")
