@@ -220,7 +220,7 @@ func (b *builder) labels(k key) map[string][]string {
 	return labels
 }
 
-// Labels of waits: the thread that is to blame for it, and the function in which that acquired the lock or posted.
+// Labels of waits: the thread that is to blame, and the function in which it acquired the lock, posted, notified or arrived.
 const (
 	blockerLabel   = "blocker"
 	blockedByLabel = "blocked_by"

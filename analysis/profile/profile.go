@@ -56,7 +56,8 @@ type Writer struct {
 	opts    Options
 	threads map[event.ThreadID]*thread
 	locks   map[event.ObjectID]*lock
-	posts   map[event.ObjectID]section // the last post of each semaphore
+	posts   map[event.ObjectID]section // the last post of each semaphore, and notification of each condition
+	rounds  map[event.ObjectID]*round  // of each barrier
 	most    int                        // of sums, before others are added up
 	parts   []part                     // of the wait that is added
 	sums    map[key]*[numValues]int64
@@ -74,11 +75,17 @@ type key struct {
 	by     blocker // of a wait
 }
 
-// blocker is who made a thread wait: the holder of a lock, where it acquired it, or who posted a semaphore. The zero value
-// is unknown.
+// blocker is who made a thread wait: the holder of a lock, where it acquired it, who posted a semaphore or notified a condition,
+// or who arrived last at a barrier. The zero value is unknown.
 type blocker struct {
 	thread event.ThreadID
 	stack  event.StackID
+}
+
+// round is one use of a barrier by its threads.
+type round struct {
+	last blocker // who arrived last
+	over bool    // a thread has departed
 }
 
 // part is the part of a wait for which one thread is to blame.
@@ -92,6 +99,7 @@ type span struct {
 	key   key
 	since uint64 // ns
 	read  bool   // of a critical section: the lock is shared
+	round *round // of a wait at a barrier
 }
 
 type thread struct {
@@ -100,7 +108,7 @@ type thread struct {
 	wait  span // since is 0 if it does not wait for a condition or barrier
 }
 
-// section is a critical section that has ended, or the post of a semaphore at until.
+// section is a critical section that has ended, or a post or a notification at until.
 type section struct {
 	by           blocker
 	since, until uint64 // ns
@@ -116,7 +124,7 @@ type lock struct {
 func New(out io.Writer, opts Options) *Writer {
 	return &Writer{
 		out: out, opts: opts, threads: map[event.ThreadID]*thread{}, locks: map[event.ObjectID]*lock{},
-		posts: map[event.ObjectID]section{}, sums: map[key]*[numValues]int64{}, most: maxSamples,
+		posts: map[event.ObjectID]section{}, rounds: map[event.ObjectID]*round{}, sums: map[key]*[numValues]int64{}, most: maxSamples,
 	}
 }
 
@@ -144,11 +152,17 @@ func (w *Writer) Event(e *event.Event) {
 		t.holds = append(t.holds, at)
 	case event.Release:
 		w.released(t, e.Object)
-	case event.Wait, event.BarrierArrive:
+	case event.Wait:
+		t.wait = at
+	case event.BarrierArrive:
+		at.round = w.arrives(at.key)
 		t.wait = at
 	case event.Wake, event.BarrierDepart:
+		if e.Flags&event.TimedOut == 0 {
+			w.blame(&t.wait)
+		}
 		w.waited(t, t.last)
-	case event.SemPost:
+	case event.SemPost, event.Signal, event.Broadcast:
 		w.posts[e.Object] = section{by: blocker{e.Thread, e.Stack}, until: t.last}
 	case event.SemWait:
 		w.mayHaveWaitedForPost(e, at, before)
@@ -157,6 +171,7 @@ func (w *Writer) Event(e *event.Event) {
 	case event.Destroy:
 		delete(w.locks, e.Object)
 		delete(w.posts, e.Object)
+		delete(w.rounds, e.Object)
 	}
 }
 
@@ -239,6 +254,33 @@ func (l *lock) insert(s section) {
 	l.sections = slices.Insert(l.sections, i, s)
 }
 
+// arrives returns the round of a barrier that a thread has arrived for: a new one, if a thread has departed since the last
+// arrival.
+func (w *Writer) arrives(k key) *round {
+	r := w.rounds[k.object]
+	if r == nil || r.over {
+		r = &round{}
+		w.rounds[k.object] = r
+	}
+	r.last = blocker{k.thread, k.stack}
+	return r
+}
+
+// blame sets who is to blame for a wait for a condition or at a barrier that has ended: who notified last, or arrived last. The
+// last one at a barrier waits for nobody.
+func (w *Writer) blame(wait *span) {
+	by := blocker{}
+	if n := w.posts[wait.key.object]; n.until >= wait.since {
+		by = n.by
+	}
+	if wait.round != nil {
+		wait.round.over, by = true, wait.round.last
+	}
+	if by.thread != wait.key.thread {
+		wait.key.by = by
+	}
+}
+
 // waited ends the wait of a thread for a condition or a barrier, if it is in one.
 func (w *Writer) waited(t *thread, now uint64) {
 	if t.wait.since == 0 {
@@ -296,6 +338,10 @@ func (w *Writer) Remember(n *event.Names) {
 	for id, s := range w.posts {
 		n.AddObject(id)
 		n.AddThread(s.by.thread)
+	}
+	for id, r := range w.rounds {
+		n.AddObject(id)
+		n.AddThread(r.last.thread)
 	}
 }
 
