@@ -164,7 +164,7 @@ func runGitLab(p *place) error {
 	if err := p.want(findings, dir, env, "sh", "-e", "-c", script); err != nil {
 		return err
 	}
-	return errors.Join(wantIn(filepath.Join(dir, "tracepredict.xml"), "<failure"), wantIn(filepath.Join(dir, "gl-code-quality.json"), `"check_name": *"deadlock"`))
+	return errors.Join(wantIn(filepath.Join(dir, "tracepredict.xml"), "<failure"), wantIn(filepath.Join(dir, "gl-code-quality.json"), `"check_name": *"tracepredict/deadlock"`))
 }
 
 // reports returns an error unless exactly one of the reports in a folder has a deadlock.
