@@ -21,7 +21,7 @@ func TestMistyped(t *testing.T) {
 		"exec --confirm-tim 3 -- ./shop":  `did you mean --confirm-time?`,
 		"exec --bogus -- ./shop":          `unknown flag: --bogus; see tracepredict exec --help-all`,
 		"exec -x -- ./shop":               `unknown shorthand flag: 'x' in -x; see tracepredict exec --help`,
-		"sites --duration 3 shop":         `unknown flag: --duration; it is a flag of attach, exec;`,
+		"sites --duration 3 shop":         `unknown flag: --duration; it is a flag of attach, exec, profile;`,
 		"exec --format jsn -- ./shop":     `--format jsn: it is text, json,`,
 		"attach":                          "which process? give its id: -p PID",
 		"attach -p":                       "flag needs an argument: 'p' in -p",
