@@ -19,7 +19,7 @@ struct known_entry {
 struct known_vector {
 	struct known_entry at[KNOWN_ENTRIES];
 	__u32 unsure; /* there may be more, which is not known here; it stays so */
-	__u32 pad;
+	__u32 ended;  /* the slots of threads of whose end is known, a bit for each */
 };
 
 struct {
@@ -70,6 +70,7 @@ static __noinline __u32 known_slot(__u64 thread, bool make)
 	}
 	for (int i = 0; i < KNOWN_LOCALS; i++)
 		t->locals[i] = evaluated.locals[i];
+	t->gone = known_ended;
 	t->thread = thread;
 	return n;
 }

@@ -31,6 +31,8 @@ __u32 given_up_op; /* GIVEN_UP_OPERATION: the operation */
 __u32 doubts[GIVEN_UP_REASONS];
 __u32 doubt_op;         /* GIVEN_UP_OPERATION: the first operation that made a thread unsure */
 __u32 known_threads;    /* how many there have been */
+__u32 known_ended;      /* the slots of those that have ended, a bit for each */
+__u32 known_dropped;    /* of these, those that are bound to no thread any more */
 __u64 known_states;     /* of threads, that were evaluated */
 __u64 known_violations; /* verdicts that were sent */
 

@@ -13,7 +13,7 @@ const (
 	KnownNumbers  = 4   // threads that a formula names
 	KnownEntries  = 128 // of a vector
 	KnownLocals   = 8
-	FormulaBodies = 8
+	FormulaBodies = 16
 	FormulaInputs = 8
 	// GivenUpReasons is more than the largest GivenUp.
 	GivenUpReasons = 8

@@ -60,6 +60,10 @@ static __noinline int take(struct known_vector *to, struct known_vector *from)
 	if (!to || !from)
 		return 0;
 	pass_mark(to, from);
+	if (from->ended & ~to->ended) {
+		to->ended |= from->ended;
+		news = 1;
+	}
 	for (int i = 0; i < KNOWN_ENTRIES; i++) {
 		if (i >= evaluated.entries)
 			break;
@@ -76,6 +80,7 @@ static __noinline int copy(struct known_vector *to, struct known_vector *from)
 	if (!to || !from)
 		return 0;
 	pass_mark(to, from);
+	to->ended = from->ended;
 	for (int i = 0; i < KNOWN_ENTRIES; i++) {
 		if (i >= evaluated.entries)
 			break;
@@ -116,7 +121,7 @@ static __always_inline __u32 entry_index(const volatile struct formula_body *b, 
 }
 
 /* Computes a body in the present state of the thread in a slot, into the thread's out. */
-__noinline int known_value(__u32 slot, __u32 number, __u32 env)
+__noinline int known_value(__u32 slot, __u32 number, __u32 env, __u32 other)
 {
 	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
@@ -144,6 +149,9 @@ __noinline int known_value(__u32 slot, __u32 number, __u32 env)
 			at = entry_index(of, env);
 			x = v->at[at].seq ? v->at[at].value : of->initial;
 			break;
+		case INPUT_PAST:
+			x = t->holds[index & (FORMULA_BODIES - 1)] >> (other & 31) & 1;
+			break;
 		}
 		t->in[k] = x;
 	}
@@ -152,7 +160,7 @@ __noinline int known_value(__u32 slot, __u32 number, __u32 env)
 }
 
 /* Evaluates a remote expression in the present state of its thread. */
-static __always_inline int known_remote(__u32 slot, __u32 number, __u32 env)
+static __always_inline int known_remote(__u32 slot, __u32 number, __u32 env, __u32 other)
 {
 	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
@@ -163,7 +171,7 @@ static __always_inline int known_remote(__u32 slot, __u32 number, __u32 env)
 	if (!t || !v)
 		return 0;
 	b = body_of(number);
-	known_value(slot, number, env);
+	known_value(slot, number, env, other);
 	at = entry_index(b, env);
 	was = v->at[at].seq ? v->at[at].value : b->initial;
 	if (t->out != was) {
@@ -174,30 +182,105 @@ static __always_inline int known_remote(__u32 slot, __u32 number, __u32 env)
 	return 0;
 }
 
+static __always_inline void put_bit(__u32 *bits, __u32 bit, bool value)
+{
+	if (value)
+		*bits |= bit;
+	else
+		*bits &= ~bit;
+}
+
 /* Evaluates a formula in the present state of its thread. It becomes false at most once until it is true again. */
 static __always_inline int known_verdict(__u32 slot, __u32 number, __u32 env, __u32 other)
 {
 	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
-	__u64 bit = 1ULL << ((number * KNOWN_THREADS + other) & 63);
+	__u32 bit = 1U << (other & 31), *violated;
 
 	if (!t)
 		return 0;
-	known_value(slot, number, env);
-	if (t->out) {
-		t->violated &= ~bit;
-	} else if (!(t->violated & bit)) {
-		t->violated |= bit;
+	known_value(slot, number, env, other);
+	violated = &t->violated[number & (FORMULA_BODIES - 1)];
+	if (!t->out && !(*violated & bit)) {
 		t->verdict = 1 + number;
 		t->verdict_other = other;
 	}
+	put_bit(violated, bit, !t->out);
 	return 0;
+}
+
+/* Evaluates an operand of an operator that looks at the past. */
+static __always_inline int known_part(__u32 slot, __u32 number, __u32 env, __u32 other)
+{
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+
+	if (!t)
+		return 0;
+	known_value(slot, number, env, other);
+	put_bit(&t->holds[number & (FORMULA_BODIES - 1)], 1U << (other & 31), t->out);
+	return 0;
+}
+
+static __always_inline __u32 operand_holds(
+	struct known_thread *t, const volatile struct formula_body *b, __u32 n, __u32 other)
+{
+	return n < b->inputs ? t->holds[b->input[n].index & (FORMULA_BODIES - 1)] >> other & 1 : 0;
+}
+
+/* Evaluates an operator that looks at the past, after its operands. */
+static __always_inline int known_past(__u32 slot, __u32 number, __u32 other)
+{
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	const volatile struct formula_body *b = body_of(number);
+	__u32 bit = 1U << (other & 31), at = number & (FORMULA_BODIES - 1), is;
+
+	if (!t)
+		return 0;
+	other &= 31;
+	is = operand_holds(t, b, 0, other) | operand_holds(t, b, 1, other) << 1;
+	is |= (t->keeps[at] >> other & 1) << 2;
+	if (!(t->begun[b->root & (FORMULA_BODIES - 1)] & bit))
+		is |= 8;
+	put_bit(&t->holds[at], bit, b->holds >> is & 1);
+	put_bit(&t->keeps[at], bit, b->keeps >> is & 1);
+	return 0;
+}
+
+/* Evaluates a body with another thread in place of the other one that is bound. */
+static __always_inline int known_bound(__u32 slot, __u32 number, __u32 env, __u32 other)
+{
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+
+	switch (body_of(number)->kind) {
+	case BODY_PART:
+		return known_part(slot, number, env, other);
+	case BODY_PAST:
+		return known_past(slot, number, other);
+	case BODY_TOP:
+		known_verdict(slot, number, env, other);
+		break;
+	default:
+		known_remote(slot, number, env, other);
+	}
+	if (t)
+		t->begun[number & (FORMULA_BODIES - 1)] |= 1U << (other & 31);
+	return 0;
+}
+
+/* Returns the slots of the threads that a body is not evaluated for. */
+static __always_inline __u32 left_out(__u32 slot, __u32 number)
+{
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+
+	if (body_of(number)->kind != BODY_TOP)
+		return known_dropped;
+	return t ? *(volatile __u32 *)&t->gone : 0; /* else the compiler adds to a null pointer */
 }
 
 /* Evaluates a body for all threads in place of those that it names besides its own. */
 __noinline int known_body(__u32 slot, __u32 number)
 {
 	const volatile struct formula_body *b;
-	__u32 env, others = 0, other = 0;
+	__u32 env, others = 0, other = 0, without = left_out(slot, number);
 
 	b = body_of(number);
 	env = with_slot(0xffff, b->thread, slot);
@@ -208,35 +291,50 @@ __noinline int known_body(__u32 slot, __u32 number)
 		}
 	}
 	for (__u32 s = 0; s < KNOWN_THREADS; s++) {
-		__u32 with = env;
-
-		if (others) {
-			if (s >= known_threads || (s == slot && evaluated.differ))
-				continue;
-			with = with_slot(env, other, s);
-		}
-		if (b->top)
-			known_verdict(slot, number, with, others ? s : 0);
-		else
-			known_remote(slot, number, with);
-		if (!others)
+		if (!others) {
+			known_bound(slot, number, env, 0);
 			break;
+		}
+		if (s >= known_threads || (s == slot && evaluated.differ) || without & 1U << s)
+			continue;
+		known_bound(slot, number, with_slot(env, other, s), s);
 	}
 	return 0;
 }
 
-/* Evaluates all that the formula says of the present state of a thread. Bodies come after those that name them. */
+/* Drops threads that have ended once all others that live know it. */
+static __noinline int drop_ended(void)
+{
+	__u32 all = known_ended;
+
+	for (__u32 i = 0; i < KNOWN_THREADS; i++) {
+		__u32 key = i;
+		struct known_thread *t = bpf_map_lookup_elem(&known, &key);
+
+		if (t && t->thread && !(known_ended & 1U << i))
+			all &= t->gone;
+	}
+	known_dropped = all;
+	return 0;
+}
+
+/* Evaluates all that the formula says of the present state of a thread. Bodies come after those that they name. */
 __noinline int known_state(__u32 slot)
 {
 	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
 
-	if (!v || v->unsure)
+	if (!v || !t || v->unsure)
 		return 0;
 	__sync_fetch_and_add(&known_states, 1);
 	for (__u32 i = 0; i < FORMULA_BODIES; i++) {
 		if (i >= evaluated.bodies)
 			break;
 		known_body(slot, i);
+	}
+	if (v->ended & ~t->gone) {
+		t->gone |= v->ended;
+		drop_ended();
 	}
 	return 0;
 }
@@ -413,7 +511,7 @@ __noinline int known_event(__u64 thread, __u64 events)
 	return t->verdict;
 }
 
-/* Lets a thread that begins know what its creator does. */
+/* Lets a thread that begins know what its creator does. A verdict on its first state comes with its next event. */
 static __noinline int known_fork(__u64 thread, __u64 child, __u64 pointer)
 {
 	__u32 slot = known_slot(thread, true), begins = known_slot(child, true);
@@ -425,6 +523,23 @@ static __noinline int known_fork(__u64 thread, __u64 child, __u64 pointer)
 		return 0;
 	t->pointer = pointer;
 	take(to, from);
+	known_state(begins);
+	return 0;
+}
+
+/* Ends the thread in a slot. */
+static __noinline int known_end(__u32 slot)
+{
+	struct known_vector *v = bpf_map_lookup_elem(&known_vectors, &slot);
+	struct known_thread *t = bpf_map_lookup_elem(&known, &slot);
+	__u32 bit = 1U << (slot & 31);
+
+	if (!v || !t || known_ended & bit)
+		return 0;
+	v->ended |= bit;
+	t->version++;
+	__sync_fetch_and_or(&known_ended, bit);
+	drop_ended();
 	return 0;
 }
 
@@ -450,6 +565,7 @@ __noinline int known_join(__u64 thread, __u64 pointer)
 		count_doubt(GIVEN_UP_JOIN);
 		return 0;
 	}
+	known_end(found); /* the kernel may come to that only now */
 	if (take(to, from)) {
 		t->version++;
 		t->matched = 0;
@@ -475,8 +591,11 @@ __noinline int known_sync(__u64 thread, __u32 op, __u32 flags, __u64 object, __u
 	case OP_SIGNAL:
 	case OP_BROADCAST:
 	case OP_INIT:
-	case OP_DESTROY:
 		return known_use(thread, object, KNOWN_WRITE, 0);
+	case OP_DESTROY: /* another one may begin at its address */
+		verdict = known_use(thread, object, KNOWN_WRITE, 0);
+		bpf_map_delete_elem(&known_objects, &object);
+		return verdict;
 	case OP_WAIT:
 		if (!(flags & REC_LEAVE)) {
 			verdict = known_use(thread, second, KNOWN_RELEASED, 0);
@@ -564,6 +683,9 @@ int on_step(struct known_step *s)
 	switch (s->op) {
 	case OP_FORK:
 		known_fork(thread, s->object, s->object);
+		break;
+	case OP_EXIT:
+		known_end(slot);
 		break;
 	case OP_CALL:
 	case OP_RETURN:

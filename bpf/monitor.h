@@ -12,17 +12,22 @@
 
 /* A thread, as the code of expressions sees it. */
 struct known_thread {
-	__u64 thread;   /* process and thread ID; 0: none */
-	__u64 pointer;  /* its thread pointer; 0: not known */
-	__u64 version;  /* rises with each change of what it knows */
-	__u64 violated; /* formulas that are false in its present state */
-	__u64 matched;  /* the events that its present state comes after, a bit for each */
+	__u64 thread;  /* process and thread ID; 0: none */
+	__u64 pointer; /* its thread pointer; 0: not known */
+	__u64 version; /* rises with each change of what it knows */
+	__u64 matched; /* the events that its present state comes after, a bit for each */
 	__u64 tid; /* 0: the number in reports is not known here. Conditions read from here on: it, then the locals */
 	__u64 locals[KNOWN_LOCALS];
 	__u64 in[FORMULA_INPUTS], out; /* of an expression */
 	__u32 verdict;                 /* one more than the number of the body that became false */
 	__u32 verdict_other;           /* the slot of the other thread that it is bound to */
 	__u64 told;                    /* when its last verdict was delivered; 0: none was */
+	/* The slots of threads that are bound to it no more, and of each body, by the slot of the other thread that is bound
+	 * (0: none): whether the formula is false, whether the operator or its operand holds, what it remembers, and whether
+	 * there has been a state. A bit for each slot. */
+	__u32 gone, pad;
+	__u32 violated[FORMULA_BODIES], holds[FORMULA_BODIES], keeps[FORMULA_BODIES],
+		begun[FORMULA_BODIES];
 };
 
 /* A thread is at the site of an index, before what the site observes has been done. */

@@ -401,4 +401,16 @@ const (
 	InputLocal    InputKind = 0 // the local variable index of the thread
 	InputHappened InputKind = 1 // whether the event index led to this state
 	InputRemote   InputKind = 2 // body index, in the latest state of its thread that is known
+	InputPast     InputKind = 3 // body index, an operator that looks at the past, in this state
+)
+
+// BodyKind is enum body_kind of site.h. What a body of a formula is.
+type BodyKind uint8
+
+// The constants of enum body_kind of site.h.
+const (
+	BodyRemote BodyKind = 0 // an expression that other threads know of
+	BodyTop    BodyKind = 1 // a formula of which verdicts fall
+	BodyPart   BodyKind = 2 // an operand of an operator that looks at the past
+	BodyPast   BodyKind = 3 // such an operator
 )

@@ -100,6 +100,8 @@ int on_exit(__u64 *ctx)
 	if (any_lines)
 		unwound(thread, ~0ULL);
 	send_now(thread, event, true, true);
+	if (knows)
+		known_end(known_slot(thread, false));
 	if (scoped)
 		scope_leave(thread);
 	if (any_lost)

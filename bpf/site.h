@@ -219,7 +219,7 @@ struct signature {
 #define KNOWN_NUMBERS 4 /* threads that it names: declared, or bound */
 #define KNOWN_ENTRIES 128
 #define KNOWN_LOCALS 8
-#define FORMULA_BODIES 8
+#define FORMULA_BODIES 16
 #define FORMULA_INPUTS 8
 
 /* Where an input of an expression is. */
@@ -227,19 +227,33 @@ enum input_kind {
 	INPUT_LOCAL,    /* the local variable index of the thread */
 	INPUT_HAPPENED, /* whether the event index led to this state */
 	INPUT_REMOTE,   /* body index, in the latest state of its thread that is known */
+	INPUT_PAST,     /* body index, an operator that looks at the past, in this state */
 };
 struct formula_input {
 	__u8 kind, index;
 };
 
-/* An expression that is evaluated in the states of one thread. */
+/* What a body of a formula is. */
+enum body_kind {
+	BODY_REMOTE, /* an expression that other threads know of */
+	BODY_TOP,    /* a formula of which verdicts fall */
+	BODY_PART,   /* an operand of an operator that looks at the past */
+	BODY_PAST,   /* such an operator */
+};
+
+/* An expression that is evaluated in the states of one thread, or an operator. */
 struct formula_body {
 	__u64 initial; /* its value in the initial state */
-	__u8 thread;   /* number of the thread */
-	__u8 names;    /* numbers of the bound threads that it names, a bit for each */
-	__u8 top;      /* it is a formula of which verdicts fall */
-	__u8 inputs;
-	__u32 base; /* index of its first entry, by which threads know it */
+	__u32 base;    /* BODY_REMOTE: index of its first entry, by which threads know it */
+	/* BODY_PAST: whether it holds, and what it remembers, for each case: 1: its first operand holds; 2: the second does; 4:
+	 * what it remembers; 8: no state came before. */
+	__u16 holds, keeps;
+	__u8 kind;
+	__u8 thread; /* number of the thread */
+	__u8 names;  /* numbers of the bound threads that it names, a bit for each */
+	__u8 inputs; /* or operands: body input[n].index */
+	__u8 root;   /* the BODY_REMOTE or BODY_TOP that it is part of */
+	__u8 pad[3];
 	struct formula_input input[FORMULA_INPUTS];
 };
 

@@ -83,14 +83,18 @@ type TracepredictFormula struct {
 	_         structs.HostLayout
 	Mentioned uint64
 	Locals    [8]uint64
-	Body      [8]struct {
+	Body      [16]struct {
 		_       structs.HostLayout
 		Initial uint64
+		Base    uint32
+		Holds   uint16
+		Keeps   uint16
+		Kind    uint8
 		Thread  uint8
 		Names   uint8
-		Top     uint8
 		Inputs  uint8
-		Base    uint32
+		Root    uint8
+		Pad     [3]uint8
 		Input   [8]struct {
 			_     structs.HostLayout
 			Kind  uint8
@@ -106,11 +110,15 @@ type TracepredictFormula struct {
 type TracepredictFormulaBody struct {
 	_       structs.HostLayout
 	Initial uint64
+	Base    uint32
+	Holds   uint16
+	Keeps   uint16
+	Kind    uint8
 	Thread  uint8
 	Names   uint8
-	Top     uint8
 	Inputs  uint8
-	Base    uint32
+	Root    uint8
+	Pad     [3]uint8
 	Input   [8]TracepredictFormulaInput
 }
 
@@ -221,7 +229,6 @@ type TracepredictKnownThread struct {
 	Thread       uint64
 	Pointer      uint64
 	Version      uint64
-	Violated     uint64
 	Matched      uint64
 	Tid          uint64
 	Locals       [8]uint64
@@ -230,6 +237,12 @@ type TracepredictKnownThread struct {
 	Verdict      uint32
 	VerdictOther uint32
 	Told         uint64
+	Gone         uint32
+	Pad          uint32
+	Violated     [16]uint32
+	Holds        [16]uint32
+	Keeps        [16]uint32
+	Begun        [16]uint32
 }
 
 type TracepredictKnownVector struct {
@@ -240,7 +253,7 @@ type TracepredictKnownVector struct {
 		Value uint64
 	}
 	Unsure uint32
-	Pad    uint32
+	Ended  uint32
 }
 
 type TracepredictLargeBlock struct {
@@ -663,6 +676,8 @@ const (
 	TracepredictVarGivenUp           = "given_up"
 	TracepredictVarGivenUpOp         = "given_up_op"
 	TracepredictVarJoinedWords       = "joined_words"
+	TracepredictVarKnownDropped      = "known_dropped"
+	TracepredictVarKnownEnded        = "known_ended"
 	TracepredictVarKnownStates       = "known_states"
 	TracepredictVarKnownThreads      = "known_threads"
 	TracepredictVarKnownViolations   = "known_violations"
@@ -859,6 +874,8 @@ type TracepredictVariableSpecs struct {
 	GivenUp           *ebpf.VariableSpec `ebpf:"given_up"`
 	GivenUpOp         *ebpf.VariableSpec `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
+	KnownDropped      *ebpf.VariableSpec `ebpf:"known_dropped"`
+	KnownEnded        *ebpf.VariableSpec `ebpf:"known_ended"`
 	KnownStates       *ebpf.VariableSpec `ebpf:"known_states"`
 	KnownThreads      *ebpf.VariableSpec `ebpf:"known_threads"`
 	KnownViolations   *ebpf.VariableSpec `ebpf:"known_violations"`
@@ -1053,6 +1070,8 @@ type TracepredictVariables struct {
 	GivenUp           *ebpf.Variable `ebpf:"given_up"`
 	GivenUpOp         *ebpf.Variable `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
+	KnownDropped      *ebpf.Variable `ebpf:"known_dropped"`
+	KnownEnded        *ebpf.Variable `ebpf:"known_ended"`
 	KnownStates       *ebpf.Variable `ebpf:"known_states"`
 	KnownThreads      *ebpf.Variable `ebpf:"known_threads"`
 	KnownViolations   *ebpf.Variable `ebpf:"known_violations"`

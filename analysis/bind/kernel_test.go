@@ -78,7 +78,7 @@ func (k *inKernel) reset(t *rapid.T) {
 			err = errors.Join(err, k.Maps[name].Delete(key))
 		}
 	}
-	for _, name := range []string{"known_threads", "given_up"} {
+	for _, name := range []string{"known_threads", "known_ended", "known_dropped", "given_up"} {
 		err = errors.Join(err, k.Variables[name].Set(uint32(0)))
 	}
 	err = errors.Join(err, k.Variables["doubts"].Set([bpf.GivenUpReasons]uint32{}))
@@ -99,14 +99,14 @@ func (k *inKernel) wantGoing(t *rapid.T) {
 var operations = map[event.Op]bpf.Op{
 	event.Fork: bpf.OpFork, event.Join: bpf.OpJoin, event.Call: bpf.OpCall, event.Return: bpf.OpReturn, event.Acquire: bpf.OpAcquire,
 	event.AcquireRead: bpf.OpAcquireRead, event.Release: bpf.OpRelease, event.Signal: bpf.OpSignal, event.Read: bpf.OpRead, event.Write: bpf.OpWrite,
-	event.SemPost: bpf.OpSemPost, event.SemWait: bpf.OpSemWait,
+	event.SemPost: bpf.OpSemPost, event.SemWait: bpf.OpSemWait, event.Begin: bpf.OpNone, event.End: bpf.OpExit,
 }
 
 // event handles an event, and reports whether it makes the formula false.
 func (k *inKernel) event(t *rapid.T, e *event.Event) bool {
 	op, ok := operations[e.Op]
 	if !ok {
-		return false // the beginning or end of a thread
+		t.Fatalf("no operation is a %v", e.Op)
 	}
 	thread := func(id event.ThreadID) uint64 { return 1<<32 | uint64(id) }
 	step := struct {
@@ -146,7 +146,15 @@ var formulasOfKernel = []string{
 		"mttl nested = forall i : any, j : any, i != j . @i (n + @j (n - @i (n)) >= 0 || pays)\n",
 	"thread any = name \"*\"\nevent approved = call approve\nevent done = return approve\nevent again = return approve when n > 1\nlocal n : int = 0 { on approved : n := n + 1; on again : n := 0 }\n" +
 		"mttl own = forall i : any . @i (n < 3 && (done -> n != 1))\n",
+	pastOf + "mttl once_approved = forall i : any, j : any, i != j . @i (pays -> once @j (once approved))\n",
+	pastOf + "mttl ordered = forall i : any . @i (pays -> (n > 0 since done) || prev approved)\n",
+	pastOf + "mttl always = forall i : any, j : any . @i (historically (n <= @j (n)) || !prev (pays || @j (prev done)))\n",
+	pastOf + "mttl between = forall i : any, j : any, i != j . @i (@j (once (@i (n) > 0 && !prev pays)) -> prev pays)\n",
+	pastOf + "mttl alone = forall i : any, j : any, i != j . @i (once done -> n < 2)\n",
 }
+
+const pastOf = "thread any = name \"*\"\nevent approved = call approve\nevent pays = call pay\nevent done = return approve\n" +
+	"local n : int = 0 { on approved : n := n + 1; on done : n := n - 1 }\n"
 
 // TestKernelAgrees: on random runs the kernel finds a violation after the same events as the monitor of user space.
 func TestKernelAgrees(t *testing.T) {
@@ -210,9 +218,16 @@ func randomRun(t *rapid.T, semaphore bool) (events []event.Event) {
 		events = append(events, e)
 	}
 	add(event.Event{Thread: 1, Op: event.Begin})
-	for id := event.ThreadID(2); id <= threads; id++ {
-		add(event.Event{Thread: 1, Op: event.Fork, Peer: id})
+	const begun, ended = 1, 2
+	lives := map[event.ThreadID]int{1: begun}
+	begin := func(by, id event.ThreadID) {
+		add(event.Event{Thread: by, Op: event.Fork, Peer: id})
 		add(event.Event{Thread: id, Op: event.Begin})
+		lives[id] = begun
+	}
+	late := rapid.Bool().Draw(t, "late")
+	for id := event.ThreadID(2); id <= threads && !late; id++ {
+		begin(1, id)
 	}
 	holder := map[event.ObjectID]event.ThreadID{}
 	depth := map[event.ThreadID]int{}
@@ -224,6 +239,22 @@ func randomRun(t *rapid.T, semaphore bool) (events []event.Event) {
 	for range rapid.IntRange(1, 30).Draw(t, "events") {
 		id := event.ThreadID(rapid.IntRange(1, int(threads)).Draw(t, "thread"))
 		lock := event.ObjectID(rapid.IntRange(2, 3).Draw(t, "lock"))
+		other := event.ThreadID(rapid.IntRange(2, int(threads)).Draw(t, "other"))
+		switch {
+		case lives[id] == 0:
+			begin(1, id)
+			continue
+		case lives[id] >= ended:
+			continue
+		case id != other && lives[other] == ended && rapid.IntRange(0, 2).Draw(t, "join") == 0:
+			add(event.Event{Thread: id, Op: event.Join, Peer: other})
+			lives[other] = begun + ended // nobody joins it again
+			continue
+		case id != 1 && holder[2] != id && holder[3] != id && rapid.IntRange(0, 19).Draw(t, "end") == 0:
+			add(event.Event{Thread: id, Op: event.End})
+			lives[id] = ended
+			continue
+		}
 		switch what := rapid.IntRange(0, most).Draw(t, "what"); {
 		case what == 0:
 			add(calls(id, 1))
@@ -251,10 +282,6 @@ func randomRun(t *rapid.T, semaphore bool) (events []event.Event) {
 			add(event.Event{Thread: id, Op: event.Release, Object: lock, Kind: event.KindMutex})
 			holder[lock] = 0
 		}
-	}
-	if last := events[len(events)-1]; last.Thread != 1 && rapid.Bool().Draw(t, "join") {
-		add(event.Event{Thread: last.Thread, Op: event.End})
-		add(event.Event{Thread: 1, Op: event.Join, Peer: last.Thread})
 	}
 	return events
 }

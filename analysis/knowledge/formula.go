@@ -64,6 +64,42 @@ const (
 	Exists                        // X for some living thread of a type
 )
 
+// Past returns whether an operator that looks at earlier states holds, and what it remembers for the next one, by its
+// operands and what it has remembered; fresh: no state came before.
+func (k InputKind) Past(x, y, before, fresh bool) (now, keep bool) {
+	switch k {
+	case Prev:
+		now, keep = before && !fresh || x && fresh, x
+	case StrongPrev:
+		now, keep = before && !fresh, x
+	case WeakPrev:
+		now, keep = before || fresh, x
+	case Once:
+		now = x || before && !fresh
+		keep = now
+	case Historically:
+		now = x && (before || fresh)
+		keep = now
+	case Since:
+		now = y || x && before && !fresh
+		keep = now
+	case WeakSince:
+		now = y || x && (before || fresh)
+		keep = now
+	case Began:
+		now, keep = x && !before && !fresh, x
+	case Ended:
+		now, keep = !x && before && !fresh, x
+	case Interval:
+		now = !y && (x || before && !fresh)
+		keep = now
+	case WeakInterval:
+		now = !y && (x || before || fresh)
+		keep = now
+	}
+	return now, keep
+}
+
 // Input is a value that a body computes with.
 type Input struct {
 	Kind   InputKind

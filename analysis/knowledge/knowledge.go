@@ -376,37 +376,7 @@ func (m *Monitor) past(g *ground, k int, fresh bool) uint64 {
 	if len(parts) > 1 {
 		y = m.eval(parts[1], fresh) != 0
 	}
-	var now, keep bool
-	switch g.body.Inputs[k].Kind {
-	case Prev:
-		now, keep = before && !fresh || x && fresh, x
-	case StrongPrev:
-		now, keep = before && !fresh, x
-	case WeakPrev:
-		now, keep = before || fresh, x
-	case Once:
-		now = x || before && !fresh
-		keep = now
-	case Historically:
-		now = x && (before || fresh)
-		keep = now
-	case Since:
-		now = y || x && before && !fresh
-		keep = now
-	case WeakSince:
-		now = y || x && (before || fresh)
-		keep = now
-	case Began:
-		now, keep = x && !before && !fresh, x
-	case Ended:
-		now, keep = !x && before && !fresh, x
-	case Interval:
-		now = !y && (x || before && !fresh)
-		keep = now
-	case WeakInterval:
-		now = !y && (x || before || fresh)
-		keep = now
-	}
+	now, keep := g.body.Inputs[k].Kind.Past(x, y, before, fresh)
 	g.bits[k] = keep
 	return truth(now)
 }

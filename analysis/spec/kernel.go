@@ -43,11 +43,9 @@ func (s *Spec) Kernel(f *Formula) (*Kernel, error) {
 		return nil, err
 	}
 	for i := range of.Tops {
-		n, err := k.body(of.Tops[i].Body)
-		if err != nil {
+		if _, err := k.body(of.Tops[i].Body, bpf.BodyTop, boundIn(&of.Tops[i])); err != nil {
 			return nil, err
 		}
-		k.Formula.Body[n].Top = 1
 	}
 	k.Formula.Bodies, k.Formula.Entries = uint32(len(k.bodies)), uint32(k.entries)
 	if err := k.generate(); err != nil {
@@ -139,53 +137,121 @@ func (k *kernel) locals() error {
 	return nil
 }
 
-// body adds a body, after those that it names, and returns its number.
-func (k *kernel) body(b *knowledge.Body) (int, error) {
+// boundIn returns the numbers of the threads that a formula binds, a bit for each. There must be some for it to be
+// evaluated, whether it names them or not.
+func boundIn(t *knowledge.Top) (mask uint8) {
+	for _, n := range t.Bound {
+		mask |= 1 << n
+	}
+	return mask
+}
+
+// body adds a body that is no part of another one, after those that it names, and returns its number. It is evaluated for
+// all threads of a mask.
+func (k *kernel) body(b *knowledge.Body, kind bpf.BodyKind, mask uint8) (int, error) {
 	if n := slices.Index(k.bodies, b); n >= 0 {
 		return n, nil
 	}
+	first := len(k.bodies)
+	n, err := k.expression(b, kind, mask)
+	if err != nil {
+		return 0, err
+	}
+	for i := first; i <= n; i++ {
+		if to := &k.Formula.Body[i]; to.Kind == uint8(bpf.BodyPart) || to.Kind == uint8(bpf.BodyPast) {
+			if int(to.Root) == noRoot {
+				to.Root = uint8(n)
+			}
+		}
+	}
+	if kind == bpf.BodyTop {
+		return n, nil
+	}
+	size := 1
+	for rest := k.Formula.Body[n].Names; rest != 0; rest &= rest - 1 {
+		size *= bpf.KnownThreads
+	}
+	if k.entries += size; k.entries > bpf.KnownEntries {
+		return 0, userOnly("threads would know %d values: at most %d in the kernel", k.entries, bpf.KnownEntries)
+	}
+	return n, nil
+}
+
+// noRoot is the root of a part whose root has no number yet.
+const noRoot = 0xff
+
+// expression adds an expression that is evaluated for all threads of a mask, after what it names.
+func (k *kernel) expression(b *knowledge.Body, kind bpf.BodyKind, mask uint8) (int, error) {
 	var inputs []bpf.FormulaInput
 	for i := range b.Inputs {
-		in := &b.Inputs[i]
-		x := bpf.FormulaInput{Index: uint8(in.Index)}
-		switch in.Kind {
-		case knowledge.Local:
-			x.Kind = uint8(bpf.InputLocal)
-		case knowledge.Happened:
-			x.Kind = uint8(bpf.InputHappened)
-		case knowledge.Remote:
-			n, err := k.body(in.X)
-			if err != nil {
-				return 0, err
-			}
-			x = bpf.FormulaInput{Kind: uint8(bpf.InputRemote), Index: uint8(n)}
-		default:
-			return 0, userOnly("%s", outside[in.Kind])
+		x, err := k.input(&b.Inputs[i], mask)
+		if err != nil {
+			return 0, err
 		}
 		inputs = append(inputs, x)
 	}
+	return k.add(b, bpf.FormulaBody{Kind: uint8(kind), Thread: uint8(b.Thread), Names: mask, Initial: k.initial(b), Base: uint32(k.entries), Root: noRoot}, inputs)
+}
+
+// input returns an input of a body, and adds what it names.
+func (k *kernel) input(in *knowledge.Input, mask uint8) (bpf.FormulaInput, error) {
+	switch in.Kind {
+	case knowledge.Local:
+		return bpf.FormulaInput{Kind: uint8(bpf.InputLocal), Index: uint8(in.Index)}, nil
+	case knowledge.Happened:
+		return bpf.FormulaInput{Kind: uint8(bpf.InputHappened), Index: uint8(in.Index)}, nil
+	case knowledge.Remote:
+		n, err := k.body(in.X, bpf.BodyRemote, names(in.X))
+		return bpf.FormulaInput{Kind: uint8(bpf.InputRemote), Index: uint8(n)}, err
+	}
+	if why := outside[in.Kind]; why != "" {
+		return bpf.FormulaInput{}, userOnly("%s", why)
+	}
+	n, err := k.past(in, mask)
+	return bpf.FormulaInput{Kind: uint8(bpf.InputPast), Index: uint8(n)}, err
+}
+
+// past adds an operator that looks at the past, after its operands.
+func (k *kernel) past(in *knowledge.Input, mask uint8) (int, error) {
+	var operands []bpf.FormulaInput
+	for _, x := range []*knowledge.Body{in.X, in.Y} {
+		if x == nil {
+			continue
+		}
+		n, err := k.expression(x, bpf.BodyPart, mask)
+		if err != nil {
+			return 0, err
+		}
+		operands = append(operands, bpf.FormulaInput{Index: uint8(n)})
+	}
+	b := bpf.FormulaBody{Kind: uint8(bpf.BodyPast), Thread: uint8(in.X.Thread), Names: mask, Root: noRoot}
+	for is := range 16 {
+		now, keep := in.Kind.Past(is&1 != 0, is&2 != 0, is&4 != 0, is&8 != 0)
+		if now {
+			b.Holds |= 1 << is
+		}
+		if keep {
+			b.Keeps |= 1 << is
+		}
+	}
+	return k.add(nil, b, operands)
+}
+
+// add adds a body of the kernel; of is its expression, nil for an operator.
+func (k *kernel) add(of *knowledge.Body, b bpf.FormulaBody, inputs []bpf.FormulaInput) (int, error) {
 	n := len(k.bodies)
 	switch {
 	case n == bpf.FormulaBodies:
-		return 0, userOnly("it has more than %d parts with @", bpf.FormulaBodies)
+		return 0, userOnly("it has more than %d parts with @, or with operators that look at the past and what these are of", bpf.FormulaBodies)
 	case len(inputs) > bpf.FormulaInputs:
 		return 0, userOnly("one of its parts reads %d values: at most %d in the kernel", len(inputs), bpf.FormulaInputs)
 	}
-	k.bodies = append(k.bodies, b)
+	k.bodies = append(k.bodies, of)
 	to := &k.Formula.Body[n]
-	to.Thread, to.Names, to.Inputs, to.Base = uint8(b.Thread), names(b), uint8(len(inputs)), uint32(k.entries)
+	to.Kind, to.Thread, to.Names, to.Root, to.Inputs = b.Kind, b.Thread, b.Names, b.Root, uint8(len(inputs))
+	to.Initial, to.Base, to.Holds, to.Keeps = b.Initial, b.Base, b.Holds, b.Keeps
 	for i, in := range inputs {
 		to.Input[i].Kind, to.Input[i].Index = in.Kind, in.Index
-	}
-	to.Initial = k.initial(b)
-	if !slices.ContainsFunc(k.of.Tops, func(t knowledge.Top) bool { return t.Body == b }) {
-		size := 1
-		for rest := to.Names; rest != 0; rest &= rest - 1 {
-			size *= bpf.KnownThreads
-		}
-		if k.entries += size; k.entries > bpf.KnownEntries {
-			return 0, userOnly("threads would know %d values: at most %d in the kernel", k.entries, bpf.KnownEntries)
-		}
 	}
 	return n, nil
 }
@@ -194,19 +260,16 @@ func (k *kernel) body(b *knowledge.Body) (int, error) {
 var outside = map[knowledge.InputKind]string{
 	knowledge.Variable: "it reads a variable", knowledge.Thread: "it reads tid",
 	knowledge.ForAll: "it has forall inside of a formula", knowledge.Exists: "it has exists inside of a formula",
-	knowledge.Prev: opsOfPast, knowledge.StrongPrev: opsOfPast, knowledge.WeakPrev: opsOfPast, knowledge.Once: opsOfPast,
-	knowledge.Historically: opsOfPast, knowledge.Since: opsOfPast, knowledge.WeakSince: opsOfPast, knowledge.Began: opsOfPast,
-	knowledge.Ended: opsOfPast, knowledge.Interval: opsOfPast, knowledge.WeakInterval: opsOfPast,
 }
-
-const opsOfPast = "it has an operator that looks at the past"
 
 // names returns the numbers of the threads that a body names, a bit for each.
 func names(b *knowledge.Body) uint8 {
 	mask := uint8(1) << b.Thread
 	for i := range b.Inputs {
-		if b.Inputs[i].Kind == knowledge.Remote {
-			mask |= names(b.Inputs[i].X)
+		for _, x := range []*knowledge.Body{b.Inputs[i].X, b.Inputs[i].Y} {
+			if x != nil {
+				mask |= names(x)
+			}
 		}
 	}
 	return mask
@@ -221,10 +284,24 @@ func (k *kernel) initial(b *knowledge.Body) uint64 {
 			inputs[i] = k.spec.Locals[in.Index].Value
 		case knowledge.Remote:
 			inputs[i] = k.initial(in.X)
+		default:
+			inputs[i] = k.initialPast(in)
 		}
 	}
 	v, _ := k.codes[b.ID].Eval(inputs)
 	return v
+}
+
+// initialPast returns the value of an operator that looks at the past in the initial state.
+func (k *kernel) initialPast(in *knowledge.Input) uint64 {
+	if in.X == nil {
+		return 0
+	}
+	y := in.Y != nil && k.initial(in.Y) != 0
+	if now, _ := in.Kind.Past(k.initial(in.X) != 0, y, false, true); now {
+		return 1
+	}
+	return 0
 }
 
 // Where bpf.KnownThread has what the code of expressions reads and writes.
@@ -333,11 +410,17 @@ func (k *kernel) onBody() (asm.Instructions, error) {
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.Mov.Reg(asm.R7, asm.R1), asm.Add.Imm(asm.R7, inAt),
 	)
-	for n := range k.bodies {
+	for n, b := range k.bodies {
+		if b == nil {
+			continue // an operator, which has no code
+		}
 		p.add(asm.JEq.Imm(asm.R2, int32(n), "body_"+strconv.Itoa(n)))
 	}
 	p.add(asm.Ja.Label("body_end"))
 	for n, b := range k.bodies {
+		if b == nil {
+			continue
+		}
 		code, err := expression(k.codes[b.ID].(*ir.Code), "of_body_"+strconv.Itoa(n))
 		if err != nil {
 			return nil, err

@@ -27,6 +27,7 @@ var kinds = []struct{ prefix, goType, base string }{
 	{"DOUBT_", "Doubt", "uint64"},
 	{"GIVEN_", "GivenUp", "uint32"},
 	{"INPUT_", "InputKind", "uint8"},
+	{"BODY_", "BodyKind", "uint8"},
 }
 
 // longestBehind is the length in bytes of the longest comment that stands behind its constant.

@@ -109,6 +109,28 @@ func TestKernelMonitorAlone(t *testing.T) {
 	}
 }
 
+// TestKernelMonitorPast: the kernel evaluates operators that look at the past, as user space does.
+func TestKernelMonitorPast(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "seen.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+thread any = name "*"
+event steps = call step
+event looks = call audited
+mttl early "a thread has an audit after a step" = forall i : any . @i (looks -> !once steps)
+`)
+	start := func(args ...string) *child { return startTool(t, childOptions{}, args...) }
+	for _, where := range []string{"user", "kernel"} {
+		for what, want := range map[string][]string{"inside": {"early"}, "outside": nil} {
+			_, r := reportedBy(t, start, "exec", "--watch-shared=off", "--spec", file, "--monitor="+where, "--", program, what)
+			if diff := cmp.Diff(want, observedKnowledge(r)); diff != "" {
+				t.Errorf("%s, %s: expected (-), found (+):\n%s", where, what, diff)
+			}
+		}
+	}
+}
+
 // TestKernelMonitorGivesUp: of threads that a semaphore orders the kernel sends no signal, and user space finds the violation
 // unless it was told to keep out.
 func TestKernelMonitorGivesUp(t *testing.T) {
