@@ -149,6 +149,90 @@ static __noinline int expect_return(struct pending_return *call, __u64 sp, __u32
 	return 0;
 }
 
+/* What is known of a call, in known of scope_call: so many parameters, and the result. */
+#define SCOPE_RESULT 0x100
+
+/* Sets what a condition reads. Returns whether that is known. */
+static __always_inline bool scope_input(struct scope_asked *asked, struct scope_when *w,
+	struct pending_return *call, __u64 result, __u32 known)
+{
+	for (__u32 i = 0; i < SCOPE_INPUTS; i++) {
+		__u32 from = w->from[i];
+
+		if (i >= w->inputs)
+			break;
+		if (from >= MAX_ARGS) {
+			if (!(known & SCOPE_RESULT))
+				return false;
+			asked->in[i] = result;
+			continue;
+		}
+		if (from >= (known & (SCOPE_RESULT - 1)))
+			return false;
+		asked->in[i] = call->args[from];
+	}
+	return true;
+}
+
+/* Adds the events of which the conditions hold. One whose condition reads what is not known has no place in a state. */
+static __noinline int scope_conditions(struct scope_letters *l, struct scope_site *s,
+	struct pending_return *call, __u64 result, __u32 known)
+{
+	struct scope_asked asked = {};
+
+	if (!l || !s || !call)
+		return 0;
+	for (__u32 i = 0; i < SCOPE_WHENS; i++) {
+		struct scope_when *w = &s->when[i];
+
+		if (i >= s->whens)
+			break;
+		if (!scope_input(&asked, w, call, result, known)) {
+			__sync_fetch_and_add(&scope_missed, 1);
+			continue;
+		}
+		on_when(&asked, w->number);
+		for (__u32 j = 0; asked.out && j < SCOPE_LOCALS; j++)
+			l->of[j] |= w->letter[j];
+	}
+	return 0;
+}
+
+/* Returns whether an event is one of some property. */
+static __always_inline bool has_letter(struct scope_letters *l)
+{
+	__u8 any = 0;
+
+#pragma unroll
+	for (int i = 0; i < SCOPE_LOCALS; i++)
+		any |= l->of[i];
+	return any;
+}
+
+/* Handles a call or a return. */
+__noinline __u32 scope_call(
+	struct pending_return *call, __u64 thread, __u32 returns, __u64 result, __u32 known)
+{
+	struct scope_letters l = {};
+	struct scope_site *s;
+
+	if (!call)
+		return SCOPE_NOTHING;
+	s = scope_site_of(call->site, returns & 1);
+	if (!s)
+		return SCOPE_NOTHING;
+	if (s->action)
+		return SCOPE_ACTION;
+	if (!s->local)
+		return SCOPE_NOTHING;
+	__builtin_memcpy(l.of, s->letter, sizeof(l.of));
+	if (s->whens)
+		scope_conditions(&l, s, call, result, known);
+	if (has_letter(&l))
+		scope_step(&l, thread);
+	return SCOPE_LOCAL;
+}
+
 /* Handles the entry of a function. */
 static __always_inline void called(
 	struct pt_regs *ctx, struct site *site, __u32 index, __u64 thread, __u64 sp)
@@ -160,8 +244,9 @@ static __always_inline void called(
 
 	if (!sig)
 		return;
-	if (scoped && site->action != ACTION_SAVE)
-		scope = scope_event(thread, index, 0);
+	call.site = index;
+	if (scoped && site->action != ACTION_SAVE && !scope_asks(index, 0))
+		scope = scope_call(&call, thread, 0, 0, 0);
 	if (scope == SCOPE_LOCAL && site->action == ACTION_EMIT)
 		return;
 	call.object = kept(ctx, site->object_from, site->object_reg, site->object_disp, sp);
@@ -171,7 +256,10 @@ static __always_inline void called(
 			break;
 		call.args[i] = argument(ctx, sig, i, sp);
 	}
-	call.site = index;
+	if (scoped && site->action != ACTION_SAVE && scope_asks(index, 0))
+		scope = scope_call(&call, thread, 0, 0, sig->count);
+	if (scope == SCOPE_LOCAL && site->action == ACTION_EMIT)
+		return;
 	call.stack = stack_of(ctx, site, index, sp, thread, slot_of(thread));
 	if (site->action != ACTION_EMIT) {
 		/* An inlined copy has no return address, and no frame but that of the function
@@ -224,8 +312,8 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 	events = site->function.leaves | site->function.returns;
 	if (site->function.left)
 		leave_call(sp, thread, copy.site);
-	if (scoped)
-		scope = scope_event(thread, copy.site, 1);
+	if (scoped && !scope_asks(copy.site, 1))
+		scope = scope_call(&copy, thread, 1, 0, 0);
 	if (scope == SCOPE_LOCAL)
 		return 0;
 	if (knows)
@@ -234,6 +322,11 @@ __noinline int returned(__u64 sp, __u64 thread, __u32 level, __u64 result, __u32
 		return 0;
 	/* An inlined copy has no result, but all that it stores. */
 	unknown = read_stored(sig, &copy, known || (sp & 1));
+	if (scoped && scope_asks(copy.site, 1))
+		scope = scope_call(&copy, thread, 1, result,
+			(sig->count - unknown) | (flags & REC_VALUE ? SCOPE_RESULT : 0));
+	if (scope == SCOPE_LOCAL)
+		return 0;
 	send_call(thread, &copy, sig->count,
 		(struct record){
 			.op = OP_RETURN,

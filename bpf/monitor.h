@@ -58,4 +58,17 @@ __noinline int on_body(struct known_thread *t, __u32 body)
 	return 0;
 }
 
+/* What the condition of an event reads, and its value. */
+struct scope_asked {
+	__u64 in[SCOPE_INPUTS];
+	__u64 out;
+};
+
+/* Computes the condition of a number from in, into out. */
+__noinline int on_when(struct scope_asked *asked, __u32 number)
+{
+	asm volatile("" ::"r"(asked), "r"(number));
+	return 0;
+}
+
 #endif

@@ -148,6 +148,8 @@ int on_rename(__u64 *ctx)
 	if (!thread)
 		return 0;
 	thread |= task_id(task);
+	if (scoped)
+		scope_named(thread);
 	bpf_probe_read_kernel_str(name, sizeof(name), (void *)ctx[1]);
 	r = reserve(thread, sizeof(*r), true, 1);
 	if (r)

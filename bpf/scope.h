@@ -20,6 +20,7 @@
 #define SCOPE_TABLE (1 << 16)
 #define SCOPE_REGION 48 /* where, in a word, the number of the region begins */
 #define SCOPE_TRIES 8
+#define SCOPE_WHENS 4
 
 /* The automata of the local properties. State 0 is the first of each. */
 struct scope_automata {
@@ -36,11 +37,21 @@ struct {
 	__type(value, struct scope_automata);
 } scope_tables SEC(".maps");
 
+/* An event that has a condition. */
+struct scope_when {
+	__u8 letter[SCOPE_LOCALS]; /* as in scope_site, if the condition holds */
+	__u8 number;               /* for on_when */
+	__u8 inputs;
+	__u8 from[SCOPE_INPUTS]; /* by input: the parameter; MAX_ARGS: the result */
+};
+
 /* What the calls or the returns of a site are, by site << 1, plus 1 for returns. */
 struct scope_site {
 	__u8 letter[SCOPE_LOCALS]; /* by property; 0: no event of it */
 	__u8 local;                /* an event of some property */
 	__u8 action;               /* a synchronising action */
+	__u8 whens;                /* events that have conditions */
+	struct scope_when when[SCOPE_WHENS];
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -66,8 +77,10 @@ struct scope_thread {
 	__u64 thread; /* 0: free */
 	__u64 word[2];
 	__u64 events; /* of local properties; the thread alone writes it */
-	__u64 ended;
+	__u64 ended;  /* SCOPE_ENDED, SCOPE_NAMED */
 };
+#define SCOPE_ENDED 1
+#define SCOPE_NAMED 2 /* it got a name in the region, behind events that its states have */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -175,9 +188,14 @@ static __always_inline struct scope_thread *scope_thread_of(__u64 thread)
 	return i ? scope_place(*i) : 0;
 }
 
+/* An event, as the properties read it. */
+struct scope_letters {
+	__u8 of[SCOPE_LOCALS];
+};
+
 /* Returns the states after an event. */
 static __always_inline __u64 scope_next(
-	struct scope_automata *a, struct scope_site *s, __u64 states)
+	struct scope_automata *a, struct scope_letters *l, __u64 states)
 {
 	__u64 out = 0;
 
@@ -185,8 +203,8 @@ static __always_inline __u64 scope_next(
 	for (int i = 0; i < SCOPE_LOCALS; i++) {
 		__u64 state = states >> (8 * i) & 0xff, at;
 
-		if (s->letter[i]) {
-			at = a->local[i].from + (state << (a->local[i].shift & 7)) + s->letter[i];
+		if (l->of[i]) {
+			at = a->local[i].from + (state << (a->local[i].shift & 7)) + l->of[i];
 			asm volatile("" : "+r"(at)); /* or the verifier does not see the bound */
 			state = a->next[at & (SCOPE_TABLE - 1)];
 		}
@@ -196,12 +214,14 @@ static __always_inline __u64 scope_next(
 }
 
 /* Lets the properties read an event of a thread. */
-static __always_inline void scope_step(struct scope_site *s, __u64 thread)
+__noinline int scope_step(struct scope_letters *l, __u64 thread)
 {
 	__u32 zero = 0;
 	struct scope_automata *a = bpf_map_lookup_elem(&scope_tables, &zero);
 	struct scope_thread *t = scope_thread_of(thread);
 
+	if (!l)
+		return 0;
 	if (a && t) {
 		t->events++;
 		for (int i = 0; i < SCOPE_TRIES; i++) {
@@ -211,12 +231,13 @@ static __always_inline void scope_step(struct scope_site *s, __u64 thread)
 
 			if (was >> SCOPE_REGION != (region & 0xffff))
 				states = 0;
-			states = scope_next(a, s, states) | in_word(region);
+			states = scope_next(a, l, states) | in_word(region);
 			if (__sync_val_compare_and_swap(word, was, states) == was)
-				return;
+				return 0;
 		}
 	}
 	__sync_fetch_and_add(&scope_missed, 1);
+	return 0;
 }
 
 enum {
@@ -225,20 +246,20 @@ enum {
 	SCOPE_ACTION,
 };
 
-/* Handles an event at a site. */
-__noinline __u32 scope_event(__u64 thread, __u32 site, __u32 returns)
+/* Returns what the calls or the returns of a site are; null: nothing. */
+static __always_inline struct scope_site *scope_site_of(__u32 site, __u32 returns)
 {
 	__u32 key = site << 1 | returns;
-	struct scope_site *s = bpf_map_lookup_elem(&scope_sites, &key);
 
-	if (!s)
-		return SCOPE_NOTHING;
-	if (s->action)
-		return SCOPE_ACTION;
-	if (!s->local)
-		return SCOPE_NOTHING;
-	scope_step(s, thread);
-	return SCOPE_LOCAL;
+	return bpf_map_lookup_elem(&scope_sites, &key);
+}
+
+/* Returns whether what they are depends on conditions. */
+static __always_inline bool scope_asks(__u32 site, __u32 returns)
+{
+	struct scope_site *s = scope_site_of(site, returns);
+
+	return s && s->whens;
 }
 
 /* Returns whether a word has states of a region that are not the first ones. */
@@ -264,6 +285,7 @@ static __always_inline int scope_close_one(
 		states[n].word = was;
 		r->count = n + 1;
 	}
+	__sync_fetch_and_and(&t->ended, ~(__u64)SCOPE_NAMED);
 	if (t->ended && !scope_has(t->word[~region & 1], region + 1)) {
 		__sync_fetch_and_add(&scope_events, t->events);
 		t->events = t->ended = 0;
@@ -334,10 +356,26 @@ static __always_inline bool is_action(__u64 thread, __u32 op, __u64 object)
 	return bpf_map_lookup_elem(&scope_locks, &key);
 }
 
+/* Returns whether an operation that begins is one. A wait for a condition releases its mutex, which is second. */
+static __always_inline bool acts(__u64 thread, __u32 op, __u64 object, __u64 second)
+{
+	if (op == OP_WAIT)
+		return is_action(thread, OP_RELEASE, second);
+	return is_action(thread, op, object);
+}
+
+/* Returns whether an operation that is over is one. A wait for a condition has acquired its mutex, whatever it returns. */
+static __always_inline bool has_acted(__u64 thread, struct record *event)
+{
+	if (event->op == OP_WAIT)
+		return is_action(thread, OP_ACQUIRE, event->value);
+	return !(event->flags & REC_FAILED) && is_action(thread, event->op, event->object);
+}
+
 /* Sends an event that may be a synchronising action. */
 static __always_inline void send_acting(__u64 thread, struct record event)
 {
-	if (scoped && !(event.flags & REC_FAILED) && is_action(thread, event.op, event.object))
+	if (scoped && has_acted(thread, &event))
 		scope_action(&event, thread);
 	else
 		send(thread, event);
@@ -352,7 +390,18 @@ static __always_inline void scope_leave(__u64 thread)
 	if (!t)
 		return;
 	bpf_map_delete_elem(&scope_places, &thread);
-	t->ended = 1;
+	__sync_fetch_and_or(&t->ended, SCOPE_ENDED);
+}
+
+/* Notes that a thread gets a name: which types it has follows from that, and its events before do not count. */
+static __always_inline void scope_named(__u64 thread)
+{
+	__u32 *i = bpf_map_lookup_elem(&scope_places, &thread);
+	struct scope_thread *t = i ? scope_place(*i) : 0;
+	__u64 region = *(volatile __u64 *)&scope_region;
+
+	if (t && scope_has(t->word[region & 1], region))
+		__sync_fetch_and_or(&t->ended, SCOPE_NAMED);
 }
 
 #endif

@@ -214,6 +214,9 @@ struct signature {
 	__s8 result; /* width */
 };
 
+/* What the condition of an event of a scope reads at most (scope.h): parameters, and the result. */
+#define SCOPE_INPUTS (MAX_ARGS + 1)
+
 /* How much a formula may need that is evaluated here (knowledge.h). */
 #define KNOWN_THREADS 8
 #define KNOWN_NUMBERS 4 /* threads that it names: declared, or bound */

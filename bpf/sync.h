@@ -167,7 +167,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 	mark_used(object);
 	if (monitored)
 		on_sync(thread, site->op, object);
-	if (scoped && is_action(thread, site->op, object)) {
+	if (scoped && acts(thread, site->op, object, second)) {
 		struct record event = {
 			.op = site->op, .site = index, .stack = stack, .object = object, .sp = sp};
 

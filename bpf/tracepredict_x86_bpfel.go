@@ -374,6 +374,14 @@ type TracepredictScopeSite struct {
 	Letter [6]uint8
 	Local  uint8
 	Action uint8
+	Whens  uint8
+	When   [4]struct {
+		_      structs.HostLayout
+		Letter [6]uint8
+		Number uint8
+		Inputs uint8
+		From   [7]uint8
+	}
 }
 
 type TracepredictScopeState struct {

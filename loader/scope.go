@@ -1,6 +1,10 @@
 package loader
 
 import (
+	"fmt"
+
+	"github.com/cilium/ebpf/asm"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/probes/function"
@@ -9,8 +13,10 @@ import (
 // Scope is a scope whose local properties are monitored in the observed threads.
 type Scope struct {
 	Automata *bpf.ScopeAutomata
+	// Conditions is the code of the conditions of its events, as bpf.SetScopeConditions takes it; nil: they have none.
+	Conditions asm.Instructions
 	// Site returns what the calls of a function, and its returns, are to the scope.
-	Site func(*function.Function) (call, returned bpf.ScopeSite)
+	Site func(*function.Function) (call, returned bpf.ScopeSite, err error)
 	// Actions are the operations that are synchronising actions, by the name of the lock as in Plan.Objects.
 	Actions map[string][]bpf.Op
 	// Closed receives, just before the record of an action, the states of the threads that have left their first ones.
@@ -29,6 +35,13 @@ func (s *Scope) automata() *bpf.ScopeAutomata {
 	return s.Automata
 }
 
+func (s *Scope) conditions() asm.Instructions {
+	if s == nil {
+		return nil
+	}
+	return s.Conditions
+}
+
 // enterScope says what the sites of a module are to the scope.
 func (s *Session) enterScope(mod *Module) error {
 	if s.opts.Scope == nil {
@@ -39,7 +52,10 @@ func (s *Session) enterScope(mod *Module) error {
 		if fn == nil {
 			continue
 		}
-		call, returned := s.opts.Scope.Site(fn)
+		call, returned, err := s.opts.Scope.Site(fn)
+		if err != nil {
+			return fmt.Errorf("monitor the scope at %s: %w", fn.Name, err)
+		}
 		for _, x := range []struct {
 			returns bool
 			is      bpf.ScopeSite

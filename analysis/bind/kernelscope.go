@@ -3,6 +3,9 @@ package bind
 import (
 	"errors"
 	"fmt"
+	"slices"
+
+	"github.com/cilium/ebpf/asm"
 
 	"github.com/tracepredict/tracepredict/analysis/monitor"
 	"github.com/tracepredict/tracepredict/analysis/scope"
@@ -16,7 +19,10 @@ import (
 // they say with Close, just before the event of each synchronising action, in which states the threads are.
 type KernelScope struct {
 	Tables []*monitor.Table // by local property
+	// Conditions is the code of the conditions of local events, as bpf.SetScopeConditions takes it; nil: they have none.
+	Conditions asm.Instructions
 
+	whens   []int // the indices in Spec.Events of those events
 	spec    *spec.Spec
 	scope   *spec.Scope
 	ids     map[uint64]event.ThreadID // by process and thread ID: the latest thread
@@ -55,6 +61,7 @@ type endedThread struct {
 // ThreadState has the states of a thread, by local property.
 type ThreadState struct {
 	TID    uint32
+	Named  bool // it got a name behind events that the states have
 	States [maxKernelLocals]uint8
 }
 
@@ -66,6 +73,14 @@ type SiteIs struct {
 	Letters [maxKernelLocals]uint8 // by local property; 0: no event of it
 	Local   bool                   // an event of a local property
 	Action  bool                   // a synchronising action
+	Whens   []WhenIs               // events of which it is one if their conditions hold
+}
+
+// WhenIs is an event that has a condition.
+type WhenIs struct {
+	Letters [maxKernelLocals]uint8 // as of SiteIs
+	Number  int                    // for the code of Conditions
+	From    []int                  // what the condition reads, as spec.Event.Inputs
 }
 
 // NewKernelScope returns the scope of a specification for the kernel. The error says why it has none.
@@ -100,7 +115,20 @@ func NewKernelScope(s *spec.Spec) (*KernelScope, error) {
 		}
 		k.Tables = append(k.Tables, t)
 	}
-	return k, nil
+	return k, k.compile()
+}
+
+// compile makes the code of conditions.
+func (k *KernelScope) compile() (err error) {
+	for i := range k.scope.Locals {
+		for _, e := range k.scope.Locals[i].Events {
+			if k.spec.Events[e].When != nil && !slices.Contains(k.whens, e) {
+				k.whens = append(k.whens, e)
+			}
+		}
+	}
+	k.Conditions, err = k.spec.KernelConditions(k.whens)
+	return err
 }
 
 // cannotAct says why an event cannot be a synchronising action that the kernel sees; "" if it can.
@@ -129,8 +157,6 @@ func (k *KernelScope) fits(l *spec.LocalProperty) error {
 		switch e := &k.spec.Events[i]; {
 		case e.Op != syntax.OpCall && e.Op != syntax.OpReturn:
 			return fmt.Errorf("is over %s, which is no call or return", e.Name)
-		case e.When != nil:
-			return fmt.Errorf("is over %s, which has a condition", e.Name)
 		case e.By >= 0 && e.By != l.Type:
 			return fmt.Errorf("is over %s, which is of threads of another type", e.Name)
 		}
@@ -139,8 +165,8 @@ func (k *KernelScope) fits(l *spec.LocalProperty) error {
 }
 
 // Site returns what the calls of a function are, or its returns. Matches says whether a pattern of Spec.Plan matches the
-// function.
-func (k *KernelScope) Site(returns bool, matches func(on string, returns bool) bool) (is SiteIs) {
+// function, of which params are recorded.
+func (k *KernelScope) Site(returns bool, params []event.Param, matches func(on string, returns bool) bool) (is SiteIs) {
 	of := func(i int) bool {
 		e := &k.spec.Events[i]
 		return (e.Op == syntax.OpCall && !returns || e.Op == syntax.OpReturn && returns) && matches(e.On, returns)
@@ -148,18 +174,37 @@ func (k *KernelScope) Site(returns bool, matches func(on string, returns bool) b
 	is.Action = of(k.scope.Sync)
 	for i := range k.scope.Locals {
 		for bit, e := range k.scope.Locals[i].Events {
-			if of(e) {
-				is.Letters[i] |= 1 << bit
-				is.Local = true
+			if !of(e) {
+				continue
 			}
+			is.Local = true
+			if w := is.when(slices.Index(k.whens, e)); w != nil {
+				w.Letters[i] |= 1 << bit
+				w.From = k.spec.Events[e].Inputs(params)
+				continue
+			}
+			is.Letters[i] |= 1 << bit
 		}
 	}
 	return is
 }
 
+// when returns the event that has the condition of a number; nil for -1.
+func (s *SiteIs) when(number int) *WhenIs {
+	if number < 0 {
+		return nil
+	}
+	i := slices.IndexFunc(s.Whens, func(w WhenIs) bool { return w.Number == number })
+	if i < 0 {
+		i = len(s.Whens)
+		s.Whens = append(s.Whens, WhenIs{Number: number})
+	}
+	return &s.Whens[i]
+}
+
 // Monitors reports whether the events of a pattern of Spec.Plan are no events of the run.
 func (k *KernelScope) Monitors(on string, returns bool) bool {
-	is := k.Site(returns, func(o string, r bool) bool { return o == on && r == returns })
+	is := k.Site(returns, nil, func(o string, r bool) bool { return o == on && r == returns })
 	return is.Local && !is.Action
 }
 
@@ -215,7 +260,7 @@ func (k *KernelScope) results(action scope.Action) (*scope.Results, error) {
 	case c == nil:
 		return nil, errors.New("the state of the last region could not be read")
 	case c.Missed > 0:
-		return nil, errors.New(plural.Sprintf("%d {event was|events were} not counted; more than 1,024 threads are too many", c.Missed))
+		return nil, errors.New(plural.Sprintf("%d {event was|events were} not counted: there were more than 1,024 threads, or what a condition reads was not there", c.Missed))
 	case c.Together:
 		return nil, errors.New("two actions were made at once")
 	}
@@ -233,7 +278,7 @@ func (k *KernelScope) translate(c *Closed) (*scope.Results, error) {
 			return nil, fmt.Errorf("thread %d of the kernel is not one of the run", s.TID)
 		}
 		seen[s.TID] = true
-		r := scope.ThreadResult{Thread: id}
+		r := scope.ThreadResult{Thread: id, Named: s.Named}
 		for j, t := range k.Tables {
 			r.Verdicts = append(r.Verdicts, scope.Verdict(t.Verdicts[s.States[j]]))
 		}

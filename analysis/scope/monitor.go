@@ -54,8 +54,9 @@ type thread struct {
 	last         position
 	born         uint64 // the region in which it was first seen
 	typed, ended bool
-	begins       bool // its Begin was seen
-	in           bool // touched has it
+	begins       bool   // its Begin was seen
+	in           bool   // touched has it
+	gained       uint64 // one more than the last region in which a name changed its types; 0: none did
 	// With History: the types that its present name makes it one of, as its last Begin or Named told, and the numbers of the
 	// positions of those Named that count in the present region.
 	has    []bool
@@ -251,6 +252,9 @@ func (m *Monitor) named(t *thread, itself bool) (keep bool) {
 	changes := !t.typed && !slices.Equal(has, t.has)
 	for i, is := range has {
 		changes = changes || t.typed && is && !t.types[i]
+	}
+	if changes {
+		t.gained = m.region + 1
 	}
 	if m.o.History != nil && changes {
 		keep, t.has = itself, has

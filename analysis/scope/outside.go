@@ -31,6 +31,7 @@ type Results struct {
 // until the next results are asked for.
 type ThreadResult struct {
 	Thread   event.ThreadID
+	Named    bool // it was named behind an event of these
 	Verdicts []Verdict
 }
 
@@ -51,6 +52,8 @@ func (m *Monitor) ask(action Action) (r *Results, ok bool) {
 		err = fmt.Errorf("the results are those of region %d", r.Region)
 	case slices.ContainsFunc(r.Threads, func(t ThreadResult) bool { return m.threads[t.Thread] == nil }):
 		err = errors.New("they name a thread that is not known")
+	case slices.ContainsFunc(r.Threads, func(t ThreadResult) bool { return t.Named && m.threads[t.Thread].gained == m.region+1 }):
+		err = errors.New("a thread got its type with a name, and had events before that")
 	}
 	m.stopped = err
 	return r, err == nil

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/bind"
+	"github.com/tracepredict/tracepredict/analysis/spec"
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
@@ -58,8 +59,8 @@ func (s *specification) kernelScope(patterns []function.Pattern) (*loader.Scope,
 		return nil, usage("--monitor=kernel: %w; --monitor=user monitors it", err)
 	}
 	out := &loader.Scope{
-		Automata: automata,
-		Site: func(fn *function.Function) (call, returned bpf.ScopeSite) {
+		Automata: automata, Conditions: s.kernel.Conditions,
+		Site: func(fn *function.Function) (call, returned bpf.ScopeSite, err error) {
 			matches := func(on string, returns bool) bool {
 				for _, i := range fn.Patterns {
 					if p := &patterns[i]; p.Text == on && p.Return == returns {
@@ -68,7 +69,14 @@ func (s *specification) kernelScope(patterns []function.Pattern) (*loader.Scope,
 				}
 				return false
 			}
-			return scopeSite(s.kernel.Site(false, matches)), scopeSite(s.kernel.Site(true, matches))
+			var params []event.Param
+			for _, p := range fn.Params {
+				params = append(params, event.Param{Index: p.Index, Stored: p.Stored != 0, Element: p.Element})
+			}
+			if call, err = scopeSite(s.kernel.Site(false, params, matches)); err == nil {
+				returned, err = scopeSite(s.kernel.Site(true, params, matches))
+			}
+			return call, returned, err
 		},
 		Closed: func(r *bpf.ScopeRecord, states []bpf.ScopeState) { s.kernel.Close(closedOf(r, states)) },
 		Last: func(r *bpf.ScopeRecord, states []bpf.ScopeState, n loader.ScopeCounts) {
@@ -98,8 +106,24 @@ func (s *specification) recorded(patterns []event.Pattern) []event.Pattern {
 	return slices.DeleteFunc(patterns, func(p event.Pattern) bool { return s.kernel.Monitors(p.Pattern, p.Return) })
 }
 
-func scopeSite(is bind.SiteIs) bpf.ScopeSite {
-	return bpf.ScopeSite{Letter: is.Letters, Local: bit(is.Local), Action: bit(is.Action)}
+func scopeSite(is bind.SiteIs) (bpf.ScopeSite, error) {
+	out := bpf.ScopeSite{Letter: is.Letters, Local: bit(is.Local), Action: bit(is.Action)}
+	for _, w := range is.Whens {
+		when := bpf.ScopeWhen{Letter: w.Letters, Number: uint8(w.Number)}
+		for _, from := range w.From {
+			switch from {
+			case spec.InputResult:
+				from = bpf.ScopeResult
+			case -1:
+				return out, errors.New("a parameter that a condition reads is not recorded")
+			}
+			when.From = append(when.From, uint8(from))
+		}
+		if err := out.AddWhen(when); err != nil {
+			return out, err
+		}
+	}
+	return out, nil
 }
 
 func bit(b bool) uint8 {
@@ -113,7 +137,7 @@ func bit(b bool) uint8 {
 func closedOf(r *bpf.ScopeRecord, states []bpf.ScopeState) bind.Closed {
 	c := bind.Closed{Time: r.Head.Time, TID: r.Head.Tid, TGID: r.Head.Tgid, Region: r.Region, Missed: r.Missed, Together: r.Together > 0}
 	for i := range states {
-		c.States = append(c.States, bind.ThreadState{TID: states[i].Tid, States: states[i].States()})
+		c.States = append(c.States, bind.ThreadState{TID: states[i].Tid, Named: states[i].Named(), States: states[i].States()})
 	}
 	return c
 }

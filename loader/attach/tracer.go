@@ -49,6 +49,8 @@ type TracerOptions struct {
 	Knowledge *bpf.Knowledge
 	// Scope has the automata of a scope that is monitored in the observed threads; nil: none is.
 	Scope *bpf.ScopeAutomata
+	// ScopeConditions is the code of its conditions, as bpf.SetScopeConditions takes it; nil: it has none.
+	ScopeConditions asm.Instructions
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -202,6 +204,11 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	}
 	for m, body := range opts.Monitors {
 		if err := bpf.SetMonitor(spec, m, body); err != nil {
+			return err
+		}
+	}
+	if opts.ScopeConditions != nil {
+		if err := bpf.SetScopeConditions(spec, opts.ScopeConditions); err != nil {
 			return err
 		}
 	}

@@ -55,13 +55,13 @@ func TestScopeNotInKernel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := specFile(t, strings.Replace(string(figure), "call do_write by writer", "call do_write(n) by writer when n == 1", 1))
+	first := specFile(t, strings.Replace(string(figure), "call do_write by writer", "call do_write(n) by writer when n == tid", 1))
 	for _, c := range []struct {
 		args   []string
 		reason string
 	}{
 		{[]string{"--follow", "--spec", "testdata/figure1/figure1.tps"}, "--monitor=kernel: --follow observes several processes"},
-		{[]string{"--spec", first}, "the local property writes is over write, which has a condition"},
+		{[]string{"--spec", first}, "the condition of write is not for the kernel: it reads tid"},
 	} {
 		tool := startTool(t, childOptions{}, append(append([]string{"exec", "--monitor=kernel"}, c.args...), "--", program)...)
 		tool.want(2)
@@ -69,11 +69,52 @@ func TestScopeNotInKernel(t *testing.T) {
 			t.Errorf("want %q, report: %s", c.reason, text)
 		}
 	}
-	// The user form takes the condition: in the last region the writer writes 2, and so nothing of the scope.
-	tool := startTool(t, childOptions{}, "exec", "--spec", first, "--", program)
-	tool.want(66)
-	if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, "SCOPE observed (figure)") {
-		t.Errorf("report: %s", text)
+}
+
+// TestConditionsInKernel: conditions on arguments and results are computed in the thread, and hold there where they do in user
+// space.
+func TestConditionsInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "conditions.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+lock turn_lock = turn_lock
+thread producer = start producer
+thread consumer = start consumer
+event turn    = acquire turn_lock
+event heavy   = call put(n, weight) by producer when n > 0 && weight > 999999999999
+event any_put = call put(n, _) by producer
+event nothing = return get -> r by consumer when r < 0
+event asks    = call get(slot) by consumer when slot == 3 || slot == 7
+
+scope turns (turn) {
+  property puts   on producer(heavy, any_put) is F(heavy && any_put && next any_put)
+  property finds  on consumer(nothing)        is G(!nothing)
+  property twice  on consumer(asks)           is F(asks && next F(asks))
+  atom puts_heavy = all(puts)
+  atom finds_none = any(finds, F)
+  atom asks_twice = any(twice)
+  check "a region has no heavy put" next always puts_heavy
+  check "nothing was got"           always !finds_none
+  check "it asked for both"         always !asks_twice
+}
+`)
+	for how, violated := range map[string]int{"guilty": 3, "innocent": 0} {
+		var texts []string
+		for _, where := range []string{"user", "kernel"} {
+			tool := startTool(t, childOptions{}, "exec", "--stats", "--watch-shared=off", "--monitor="+where, "--spec", file, "--", program, how)
+			tool.want(map[bool]int{true: 66}[violated > 0])
+			texts = append(texts, tool.err.String())
+			if n := strings.Count(tool.err.String(), "SCOPE observed (turns)"); n != violated {
+				t.Errorf("%s, in %s: %d findings, want %d: %s", how, where, n, violated, tool.err.String())
+			}
+		}
+		if user, kernel := verdictsOf(texts[0]), verdictsOf(texts[1]); user == "" || user != kernel {
+			t.Errorf("%s, in user space:\n%s\nin the kernel:\n%s", how, user, kernel)
+		}
+		if heavy := map[string]string{"guilty": "14 events", "innocent": "12 events"}[how]; !strings.Contains(texts[1], heavy+" of local properties, 5 records") {
+			t.Errorf("%s: %s", how, texts[1])
+		}
 	}
 }
 
@@ -100,5 +141,72 @@ func TestReleasesInKernel(t *testing.T) {
 	}
 	if !strings.Contains(texts[1], "7 events of local properties, 3 records") {
 		t.Errorf("report: %s", texts[1])
+	}
+}
+
+// TestNamesInKernel: what a thread has done before it got the name by which it has its type does not count. The kernel form, which
+// does not know in which order that was, judges nothing then.
+func TestNamesInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "named_between.c", "-O1", "-g", "-pthread")
+	file := specFile(t, `
+lock turn_lock = turn_lock
+thread worker = name "worker"
+event turn  = acquire turn_lock
+event works = call work
+
+scope turns (turn) {
+  property worked on worker(works) is F(works)
+  atom working = any(worked)
+  check "a worker has worked" always !working
+}
+`)
+	for _, c := range []struct {
+		how, where string
+		status     int
+		judged     string
+	}{
+		{"before", "user", 66, "3 regions were judged"},
+		{"before", "kernel", 66, "3 regions were judged"},
+		{"behind", "user", 0, "3 regions were judged"},
+		{"behind", "kernel", 0, "a thread got its type with a name, and had events before that"},
+	} {
+		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--monitor="+c.where, "--spec", file, "--", program, c.how)
+		tool.want(c.status)
+		if text := strings.Join(strings.Fields(tool.err.String()), " "); !strings.Contains(text, c.judged) {
+			t.Errorf("%s, in %s: want %q: %s", c.how, c.where, c.judged, text)
+		}
+	}
+}
+
+// TestWaitsInKernel: a wait for a condition releases its mutex and acquires it again, which are actions of the kernel form too.
+func TestWaitsInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "one_place.c", "-O1", "-g", "-pthread")
+	const text = `
+lock place_lock = place_lock
+thread anyone = name "*"
+event turn = OPERATION place_lock
+event puts = call put
+
+scope place (turn) {
+  property twice on anyone(puts) is F(puts && next F(puts))
+  atom put_twice = any(twice)
+  check "the place was filled twice" always !put_twice
+}
+`
+	for _, operation := range []string{"acquire", "release"} {
+		file := specFile(t, strings.Replace(text, "OPERATION", operation, 1))
+		for how, status := range map[string]int{"hasty": 66, "orderly": 0} {
+			for _, where := range []string{"user", "kernel"} {
+				tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--monitor="+where, "--spec", file, "--", program, how)
+				tool.want(status)
+				if out := tool.err.String(); strings.Contains(out, "is not known") || strings.Contains(out, "SCOPE observed (place)") != (status != 0) {
+					t.Errorf("%s, %s, in %s: %s", operation, how, where, out)
+				}
+			}
+		}
 	}
 }
