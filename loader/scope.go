@@ -71,13 +71,14 @@ func (s *Session) enterScope(mod *Module) error {
 	return nil
 }
 
-// findActions finds, in modules whose probes are not in yet, the locks of synchronising actions.
-func (s *Session) findActions(p *process, fresh []*Module) error {
+// findActions finds the locks of synchronising actions in modules that are newly mapped. They may be in one that has no site:
+// the functions that use a lock are the C library's.
+func (s *Session) findActions(p *process, mapped []*Module) error {
 	if s.opts.Scope == nil {
 		return nil
 	}
 	for _, seg := range s.Segments(p.pid) {
-		for _, mod := range fresh {
+		for _, mod := range mapped {
 			if seg.Module != mod {
 				continue
 			}

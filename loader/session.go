@@ -388,6 +388,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	s.hardware.limit(p, &s.opts.Plan)
 	// The program comes before its libraries, because variables are looked for in it first.
 	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
+	var mapped []*Module
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
 			continue
@@ -402,12 +403,16 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 			}
 			continue
 		}
+		mapped = append(mapped, mod)
 		if !p.attached[mod] && mod.probed() {
 			p.attached[mod] = true
 			fresh = append(fresh, mod)
 		}
 	}
 	defer s.planning.say("", 1)
+	if err := s.findActions(p, mapped); err != nil {
+		return fresh, err
+	}
 	if len(fresh) > 0 {
 		s.planning.say("attaching probes", 0)
 	}
@@ -422,9 +427,6 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
 	s.record(p, fresh)
-	if err := s.findActions(p, fresh); err != nil {
-		return err
-	}
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolToInt(a.Path == p.program) - boolToInt(b.Path == p.program) })
 	for _, mod := range fresh { // unseen first: an execution before its probe is in would be missed
 		if err := s.attachUnseen(p, mod); err != nil {

@@ -156,7 +156,7 @@ func (k *KernelScope) fits(l *spec.LocalProperty) error {
 	for _, i := range l.Events {
 		switch e := &k.spec.Events[i]; {
 		case e.Op != syntax.OpCall && e.Op != syntax.OpReturn:
-			return fmt.Errorf("is over %s, which is no call or return", e.Name)
+			return fmt.Errorf("is over %s, which is no call or return: which operations on locks are events is known in user space alone", e.Name)
 		case e.By >= 0 && e.By != l.Type:
 			return fmt.Errorf("is over %s, which is of threads of another type", e.Name)
 		}

@@ -183,6 +183,9 @@ func (r *Run) noVerdict(s *spec.Scope, m *scope.Monitor, given map[*spec.Scope]b
 		return fmt.Sprintf("%s%s of %s and of %s are concurrent, and regions are between actions of which each comes after the one before%s",
 			head, action, Place(r.names, &pair[0]), Place(r.names, &pair[1]), lost)
 	}
+	if _, why, stopped := m.Stopped(); stopped && m.Stats().Own == 0 {
+		return fmt.Sprintf("%swhat its threads did is not known: %v", head, why)
+	}
 	if m.Stats().Own == 0 {
 		return fmt.Sprintf("%sthere was no event %s, and its regions are between two of these", head, action)
 	}

@@ -210,3 +210,33 @@ scope place (turn) {
 		}
 	}
 }
+
+// TestLibraryActionInKernel: the lock of the actions may lie in a library that has no probe of its own.
+func TestLibraryActionInKernel(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	library := build(t, "gcc", "turn_library.c", "-O1", "-g", "-shared", "-fPIC")
+	program := build(t, "gcc", "library_turns.c", "-O1", "-g", "-pthread", library)
+	file := specFile(t, `
+lock library_lock = library_lock
+thread worker = start worker
+event turn  = acquire library_lock
+event works = call work by worker
+
+scope turns (turn) {
+  property worked on worker(works) is F(works)
+  atom some = any(worked)
+  atom each = all(worked)
+  check "one has not worked" always (some -> each)
+}
+`)
+	for how, status := range map[string]int{"lazy": 66, "busy": 0} {
+		for _, where := range []string{"user", "kernel"} {
+			tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--monitor="+where, "--spec", file, "--", program, how)
+			tool.want(status)
+			if text := tool.err.String(); !strings.Contains(text, "3 regions were judged") {
+				t.Errorf("%s, in %s: %s", how, where, text)
+			}
+		}
+	}
+}
