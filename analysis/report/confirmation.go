@@ -20,6 +20,9 @@ type Confirmation struct {
 	How       string        `json:"how,omitempty"`    // what happened; "": what the finding says
 }
 
+// Roles returns what each side of a finding does, by names that are the same in each run of the program; see fingerprint.
+func (f *Finding) Roles() []string { return f.roles }
+
 // TakeConfirmations makes the findings that were confirmed Confirmed, unless they were observed, and sorts all findings
 // again. What was predicted assumed something, or could have been forbidden by something that was not recorded; what was
 // confirmed happened.

@@ -71,9 +71,23 @@ func (f *observeFlags) becomeTry(order *tryOrder) {
 type tryAnswer struct {
 	Outcome steer.Outcome `json:"outcome"`
 	Failed  string        `json:"failed,omitempty"` // why threads could not be steered
-	Hangs   []string      `json:"hangs"`            // the fingerprints of the deadlocks that happened
+	Hangs   []hang        `json:"hangs"`            // the deadlocks that happened
 	// Violations are what the run has violated of the specification.
 	Violations []violation `json:"violations,omitempty"`
+}
+
+// hang is a deadlock that happened in a try.
+type hang struct {
+	Fingerprint string   `json:"fingerprint"`
+	Roles       []string `json:"roles"` // of its threads
+}
+
+// confirms reports whether the deadlock is the one of a finding. If threads wait for others than holders of locks, more
+// may hang than the finding has, such as those that wait for their ends.
+func (h *hang) confirms(f *report.Finding) bool {
+	waits := slices.ContainsFunc(f.Evidence, func(s report.Step) bool { return !s.Op.IsAcquire() })
+	missing := func(role string) bool { return !slices.Contains(h.Roles, role) }
+	return h.Fingerprint == f.Fingerprint || waits && !slices.ContainsFunc(f.Roles(), missing)
 }
 
 // prepareTries makes the run a try, if it is one, and otherwise starts what makes tries, if they are asked for. The
@@ -114,7 +128,7 @@ func readOrder(try *tries.Try) (*tryOrder, error) {
 // answerTry says what happened in a try.
 func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 	out, err := r.live.Session.Steered()
-	answer := tryAnswer{Outcome: out, Hangs: []string{}}
+	answer := tryAnswer{Outcome: out, Hangs: []hang{}}
 	if err != nil {
 		answer.Failed = err.Error()
 	}
@@ -122,7 +136,7 @@ func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 		switch f := &rep.Findings[i]; {
 		case f.Confidence != finding.Observed:
 		case f.Kind == finding.Deadlock:
-			answer.Hangs = append(answer.Hangs, f.Fingerprint)
+			answer.Hangs = append(answer.Hangs, hang{f.Fingerprint, f.Roles()})
 		case f.Kind.Specified():
 			answer.Violations = append(answer.Violations, r.violationOf(f))
 		}
@@ -260,7 +274,7 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 	race := f.Kind == finding.Race
 	switch {
-	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.Contains(a.Hangs, f.Fingerprint):
+	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.ContainsFunc(a.Hangs, func(h hang) bool { return h.confirms(f) }):
 		return ""
 	case a.Failed != "":
 		return a.Failed

@@ -229,6 +229,21 @@ func TestConfirmed(t *testing.T) {
 		}
 		if !strings.Contains(text, "confirmed (try ") {
 			t.Errorf("%q: %s", more, text)
+// TestConfirmMissedSignal: a signal that comes before the wait for it is made to, and the program hangs; where the reader
+// looks again with the lock held, nothing is found.
+func TestConfirmMissedSignal(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	flags := []string{"-O2", "-g", "-pthread"}
+	found := confirm(t, "deadlock", build(t, "gcc", "missed.c", flags...), "--watch-shared=off")
+	if len(found) != 1 || found[0].Confidence != "confirmed" {
+		t.Errorf("deadlocks: %s", printed(t, found))
+	}
+	if found := confirm(t, "deadlock", build(t, "gcc", "missed.c", append(flags, "-DLOOK_AGAIN")...), "--watch=news"); len(found) != 0 {
+		t.Errorf("deadlocks of the innocent twin: %s", printed(t, found))
+	}
+}
+
 		}
 	}
 }
