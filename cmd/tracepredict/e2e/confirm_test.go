@@ -334,9 +334,19 @@ func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 }
 
 // killedWhileHeld runs a program along a plan, kills the tool while a thread is held, and returns what the program prints.
+		{"instruction", "errand", "done\n", func(program string) steer.Plan {
+			call := instruction(t, program, "main", func(in *insn.Inst) bool { return in.Kind == insn.Call })
+			never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
+			return steer.Plan{
+				Exact: true, Sites: []steer.Site{{Module: program, Return: call.End()}},
+				Gates: []steer.Gate{{Thread: []int{}, Behind: []int{1}}, never},
+			}
+		}},
 func killedWhileHeld(t *testing.T, program string, along steer.Plan) string {
 	t.Helper()
-	plan, err := json.Marshal(along)
+	plan, err := json.Marshal(struct {
+		Plan steer.Plan `json:"plan"`
+	}{along})
 	if err != nil {
 		t.Fatal(err)
 	}
