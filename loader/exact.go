@@ -96,10 +96,15 @@ func (x *exact) arm(tid int) error {
 
 // set sets the breakpoint of a thread.
 func (x *exact) set(tid int, at uint64, p point, nth uint64) (err error) {
-	if p.fd, err = ptrace.Breakpoint(tid, at, nth); err == nil {
-		x.points[tid] = p
+	p.fd, err = ptrace.Breakpoint(tid, at, nth)
+	switch {
+	case errors.Is(err, unix.ESRCH): // it has ended
+		return nil
+	case err != nil:
+		return err
 	}
-	return err
+	x.points[tid] = p
+	return nil
 }
 
 func (x *exact) disarm(tid int) {
@@ -194,9 +199,7 @@ func (x *exact) stepped(tid int) {
 // executed notes that a thread has executed the instruction of its gate, and lets go whose turn has come by that.
 func (x *exact) executed(tid int) {
 	on := x.steered.state.Executed(tid, time.Now())
-	if x.steered.failed == nil {
-		x.steered.failed = x.arm(tid)
-	}
+	x.steered.arm(tid)
 	x.steered.goOn(on...)
 }
 

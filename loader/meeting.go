@@ -22,6 +22,7 @@ type meeting struct {
 	tracee  func() *ptrace.Tracee
 	sides   [2]accessSite
 	points  map[int][]int // by thread ID: the descriptors of its breakpoints
+	counted map[int]bool  // by thread ID: its breakpoint was set, for the hit of its Side.Count
 	// order are the threads that have met and are stopped, in the order in which they go on. The first one steps over
 	// its access, then the second one, and then both are let go.
 	order   []int
@@ -63,8 +64,16 @@ func (m *meeting) arm(tid int, is func(path []int) bool) error {
 		if !side.found || len(m.points[tid]) > 0 || !is(m.pair.Sides[i].Thread) {
 			continue
 		}
-		fd, err := ptrace.Breakpoint(tid, side.in.Addr+side.bias, 1)
-		if err != nil {
+		nth := uint64(max(m.pair.Sides[i].Count, 1))
+		if m.counted[tid] {
+			nth = 1
+		}
+		m.counted[tid] = true
+		fd, err := ptrace.Breakpoint(tid, side.in.Addr+side.bias, nth)
+		switch {
+		case errors.Is(err, unix.ESRCH): // it has ended
+			return nil
+		case err != nil:
 			return err
 		}
 		m.points[tid] = append(m.points[tid], fd)
@@ -109,8 +118,14 @@ func (m *meeting) came(tid int, is func(path []int) bool) error {
 	}
 	if m.state.Over() {
 		m.disarm(tid)
+	} else if m.pair.Sides[side].Count > 1 { // from now on it stops before each access
+		m.disarm(tid)
+		err = m.arm(tid, is)
 	}
 	site := &m.sides[side]
+	if err != nil {
+		return errors.Join(err, m.tracee().Continue(tid))
+	}
 	switch m.state.Came(tid, side, steer.Accesses(&site.in, site.bias, &general), time.Now()) {
 	case steer.Stays:
 		return nil

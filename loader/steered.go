@@ -51,7 +51,7 @@ func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 		d.exact = newExact(d, func(addr uint64, b []byte) bool { return s.ReadMemory(s.PID(), addr, b) })
 	}
 	if plan.Pair != nil {
-		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, tracee: func() *ptrace.Tracee { return d.tracee }}
+		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, counted: map[int]bool{}, tracee: func() *ptrace.Tracee { return d.tracee }}
 	}
 	return d, nil
 }
@@ -108,6 +108,7 @@ func (d *steered) begin(pid int) {
 	d.exact.begin()
 	if m := d.meeting; m != nil {
 		m.close()
+		clear(m.counted)
 		m.state, m.sides, m.order, m.stepped = steer.NewMeeting(*m.pair), [2]accessSite{}, nil, 0
 	}
 	d.arm(pid)
@@ -177,9 +178,16 @@ func (d *steered) arm(tid int) {
 	if d.exact != nil && d.failed == nil {
 		d.failed = d.exact.arm(tid)
 	}
-	if d.meeting != nil && d.failed == nil {
+	if d.meeting != nil && d.failed == nil && !d.hasGates(tid) {
 		d.failed = d.meeting.arm(tid, d.is(tid))
 	}
+}
+
+// hasGates reports whether a thread has gates of an exact plan before it.
+func (d *steered) hasGates(tid int) bool {
+	_, next := d.state.Next(tid)
+	_, executes := d.state.Executes(tid)
+	return next || executes
 }
 
 // is returns a function that reports whether a thread is the one of a path.
@@ -268,6 +276,17 @@ func (d *steered) Ended(tid int) {
 		d.failed = errors.Join(d.failed, m.interrupted(tid))
 	}
 	d.goOn(d.state.Ended(tid, time.Now())...)
+	d.armAll()
+}
+
+// armAll has the threads stopped before their accesses, once no gate is left, since the run has left the plan.
+func (d *steered) armAll() {
+	if d.exact == nil || d.meeting == nil || !d.state.Free() {
+		return
+	}
+	for _, tid := range d.state.Threads() {
+		d.arm(tid)
+	}
 }
 
 // Tick implements ptrace.Steerer.
@@ -285,6 +304,7 @@ func (d *steered) Tick() {
 		return
 	}
 	d.goOn(d.state.Tick(now, d.going())...)
+	d.armAll()
 }
 
 // going reports whether a thread of the process runs, or waits for a time to pass.
@@ -316,7 +336,7 @@ func (s *Session) Steered() (steer.Outcome, error) {
 	}
 	out := s.steered.state.Outcome()
 	if m := s.steered.meeting; m != nil {
-		if out.Met = m.state.Met(); out.Met == nil {
+		if out.Met = m.state.Met(); out.Met == nil && out.Diverged == 0 {
 			out.Reason = m.state.Reason()
 		}
 	}

@@ -42,6 +42,12 @@ func (c *Counter) Route(f *finding.Finding, stops func(*finding.Step) bool) ([]S
 			steps = append(steps, *s)
 		}
 	}
+	if f.Kind == finding.Race {
+		// The threads go on to the accesses, which are not a part of the route.
+		steps = slices.DeleteFunc(steps, func(s finding.Step) bool {
+			return slices.ContainsFunc(f.Evidence, func(e finding.Step) bool { return e.Seq == s.Seq })
+		})
+	}
 	steps = steps[max(0, len(steps)-maxStops):]
 	out := turns(steps)
 	if len(out) == 0 {
@@ -113,6 +119,11 @@ func (c *Counter) overtaken(f *finding.Finding, witness []Stop, last map[event.T
 		}
 	}
 	delete(first, witness[end].Step.Thread) // what it does after the witness cannot come before its end
+	if f.Kind == finding.Race {
+		for i := range f.Evidence {
+			delete(first, f.Evidence[i].Thread)
+		}
+	}
 	since := map[event.ThreadID]uint64{}
 	for i := range witness {
 		since[witness[i].Step.Thread] = witness[i].Step.Seq

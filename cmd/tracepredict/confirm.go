@@ -235,11 +235,7 @@ func (t *trying) planner(f *report.Finding) (plan func(n int) *steer.Plan, err e
 		if err != nil {
 			return nil, err
 		}
-		return func(n int) *steer.Plan {
-			p := *pair
-			p.Skip = uint32(n)
-			return &steer.Plan{Pair: &p}
-		}, nil
+		return t.racePlans(f, pair), nil
 	}
 	plans, err := t.plans(f)
 	if errors.Is(err, confirm.ErrKind) {
@@ -278,7 +274,7 @@ func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 		return ""
 	case a.Failed != "":
 		return a.Failed
-	case race:
+	case race && a.Outcome.Diverged == 0:
 		return a.Outcome.Reason
 	case a.Outcome.Diverged > 0:
 		return fmt.Sprintf("diverged at step %d: %s", a.Outcome.Diverged, a.Outcome.Reason)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader/steer"
 )
@@ -38,6 +39,47 @@ func (t *trying) pair(f *report.Finding) (*steer.Pair, error) {
 	return &pair, pair.Check()
 }
 
+// racePlans returns the schedules of the tries of a race. In every second one the threads follow the schedule up to the
+// accesses: what comes before these may need another order than that in which threads come by themselves. The first one
+// leaves the threads alone until then, as that needs the fewest stops.
+func (t *trying) racePlans(f *report.Finding, pair *steer.Pair) func(n int) *steer.Plan {
+	var routes []*steer.Plan
+	r, err := t.router(f)
+	if err == nil {
+		routes, err = r.plans()
+	}
+	return func(n int) *steer.Plan {
+		p := *pair
+		switch {
+		case err != nil: // there is no schedule, or nothing on its way at which a thread could be stopped
+			p.Skip = uint32(n)
+			return &steer.Plan{Pair: &p}
+		case n%2 == 0:
+			p.Skip = uint32(n / 2)
+			return &steer.Plan{Pair: &p}
+		}
+		plan, counted := *routes[n/2%len(routes)], n/2%len(routes) == 0
+		for i := range p.Sides {
+			if counted {
+				p.Sides[i].Count = r.accesses(&f.Evidence[i].Step, &p.Sides[i])
+			}
+		}
+		plan.Pair = &p
+		return &plan
+	}
+}
+
+// accesses returns how often a thread comes to the access of its side behind the end of the route, that access included.
+func (r *router) accesses(s *finding.Step, side *steer.Side) uint32 {
+	since := uint64(0)
+	for i := range r.route {
+		if r.route[i].Step.Thread == s.Thread {
+			since = r.route[i].Step.Seq
+		}
+	}
+	return r.count(s, since, steer.Site{Module: side.Module, At: side.At})
+}
+
 // met says how a race was confirmed by a plan, and lets another run go on in the other order, to compare the values.
 func (t *trying) met(f *report.Finding, plan *steer.Plan, first *steer.Met, left time.Duration) string {
 	places := make([]string, len(f.Evidence))
@@ -48,9 +90,10 @@ func (t *trying) met(f *report.Finding, plan *steer.Plan, first *steer.Met, left
 	if left <= 0 || isClosed(t.stop) {
 		return how
 	}
-	other := *plan.Pair
+	reversed, other := *plan, *plan.Pair
 	other.First = 1 - other.First
-	answer, why := t.try(f, &steer.Plan{Pair: &other}, left)
+	reversed.Pair = &other
+	answer, why := t.try(f, &reversed, left)
 	second := answer.Outcome.Met
 	if why != "" || len(first.Values) < 3 || len(second.Values) < 3 || slices.Equal(first.Values, second.Values) {
 		return how

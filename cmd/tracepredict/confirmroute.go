@@ -60,14 +60,25 @@ func (a *tryAnswer) unviolated(want violation) string {
 
 // routes returns the schedules of the tries of a finding, which take turns: with the numbers that the operations had in
 // the run, and without.
-func (t *trying) routes(f *report.Finding) (out []*steer.Plan, err error) {
-	r := router{trying: t, places: map[operation]steer.Site{}}
-	route, err := t.run.counter.Route(&f.Finding, r.stops)
+func (t *trying) routes(f *report.Finding) ([]*steer.Plan, error) {
+	r, err := t.router(f)
 	if err != nil {
 		return nil, err
 	}
+	return r.plans()
+}
+
+// router returns the router of a finding.
+func (t *trying) router(f *report.Finding) (r *router, err error) {
+	r = &router{trying: t, of: f, places: map[operation]steer.Site{}}
+	r.route, err = t.run.counter.Route(&f.Finding, r.stops)
+	return r, err
+}
+
+// plans returns the route as schedules for the loader: with the numbers that the operations had in the run, and without.
+func (r *router) plans() (out []*steer.Plan, err error) {
 	for _, counted := range []bool{true, false} {
-		plan, err := r.plan(f, route, counted)
+		plan, err := r.plan(counted)
 		if err != nil {
 			return nil, err
 		}
@@ -76,9 +87,11 @@ func (t *trying) routes(f *report.Finding) (out []*steer.Plan, err error) {
 	return out, nil
 }
 
-// router makes schedules for the loader of routes.
+// router makes schedules for the loader of the route of a finding.
 type router struct {
 	*trying
+	of     *report.Finding
+	route  []confirm.Stop
 	places map[operation]steer.Site // the zero Site: threads cannot be stopped there
 }
 
@@ -110,18 +123,18 @@ func (r *router) stops(s *finding.Step) bool {
 }
 
 // plan returns a schedule for the loader. With counted, operations have the numbers that they had in the run.
-func (r *router) plan(f *report.Finding, route []confirm.Stop, counted bool) (*steer.Plan, error) {
+func (r *router) plan(counted bool) (*steer.Plan, error) {
 	plan := &steer.Plan{Exact: true}
-	for i := range route {
-		s := &route[i]
+	for i := range r.route {
+		s := &r.route[i]
 		path, err := r.path(s.Step.Thread)
 		if err != nil {
 			return nil, err
 		}
 		site, _ := r.place(s.Step.Op, s.Step.Stack)
-		g := steer.Gate{Thread: path, Behind: s.Behind, Optional: s.After, What: r.what(f, &s.Step)}
+		g := steer.Gate{Thread: path, Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
 		g.Returns = site.At == 0 && confirm.Returns(s.Step.Op, s.Step.Flags) || s.Step.Op == event.Return && r.atEntry(s.Step.Stack)
-		if f.Kind.Specified() && s.Step.Op < event.Acquire {
+		if r.of.Kind.Specified() && s.Step.Op < event.Acquire {
 			g.Pause = property.MaxDelay + time.Millisecond // the record proves the order then
 		}
 		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
@@ -129,14 +142,20 @@ func (r *router) plan(f *report.Finding, route []confirm.Stop, counted bool) (*s
 			plan.Sites = append(plan.Sites, site)
 		}
 		if counted {
-			g.Count, _ = r.run.counter.Since(s.Step.Thread, s.Since, s.Step.Seq, func(op event.Op, stack event.StackID) bool {
-				other, ok := r.place(op, stack)
-				return ok && other == site
-			})
+			g.Count = r.count(&s.Step, s.Since, site)
 		}
 		plan.Gates = append(plan.Gates, g)
 	}
 	return plan, plan.Check()
+}
+
+// count returns which of its thread's operations at a site a step is, from 1, behind an event.
+func (r *router) count(s *finding.Step, since uint64, site steer.Site) uint32 {
+	n, _ := r.run.counter.Since(s.Thread, since, s.Seq, func(op event.Op, stack event.StackID) bool {
+		other, ok := r.place(op, stack)
+		return ok && other == site
+	})
+	return n
 }
 
 // atEntry reports whether a call stack ends at the first instruction of a function.

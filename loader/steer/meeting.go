@@ -22,7 +22,10 @@ type Side struct {
 	Thread []int  `json:"thread"` // as in a Gate
 	Module string `json:"module"` // path of the file, as the process names it
 	At     uint64 `json:"at"`     // the address of the instruction, as linked
-	What   string `json:"what"`   // for people: "T2 writes hits at shop.c:20"
+	// Count is the thread's hit of the instruction since its last gate of an Exact plan, from 1, before which it is held
+	// first; 0: the first.
+	Count uint32 `json:"count,omitempty"`
+	What  string `json:"what"` // for people: "T2 writes hits at shop.c:20"
 }
 
 // Check returns an error if the pair is none that a Meeting can bring about.

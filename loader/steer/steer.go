@@ -16,6 +16,7 @@ package steer
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
@@ -258,6 +259,12 @@ func (s *Steering) turn(g *Gate, now time.Time) bool {
 			return s.state[a] != passed || now.Sub(s.since[a]) < s.plan.Gates[a].Pause
 		})
 }
+
+// Free reports whether the run has left the plan.
+func (s *Steering) Free() bool { return s.free }
+
+// Threads returns the threads that are known.
+func (s *Steering) Threads() []int { return slices.Sorted(maps.Keys(s.paths)) }
 
 // Executes returns the gate whose instruction a thread is to execute that goes on, after which the caller calls Executed.
 func (s *Steering) Executes(tid int) (gate int, ok bool) {

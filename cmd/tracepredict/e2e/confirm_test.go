@@ -108,6 +108,23 @@ func TestConfirmRaces(t *testing.T) {
 	}
 }
 
+// TestConfirmGuidedRace: where two threads come to their accesses only if critical sections are in another order than
+// they come in by themselves, the schedule leads there. Where something that the tool was not told of orders them, nothing
+// does.
+func TestConfirmGuidedRace(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	found := confirm(t, "race", build(t, "gcc", "guided.c", "-O2", "-g", "-pthread"), "--order=none", "--tries=2", "--watch", "untold", "--watch", "told")
+	if len(found) != 2 {
+		t.Fatalf("races: %s", printed(t, found))
+	}
+	for _, f := range found {
+		if f.Confirmation == nil || len(f.Objects) != 1 || f.Confirmation.Confirmed != (f.Objects[0] == "untold") || f.Confirmation.Confirmed && f.Confirmation.Try != 2 {
+			t.Errorf("race: %s", printed(t, f))
+		}
+	}
+}
+
 // TestConfirmOrders: both orders of the accesses are shown, with what the memory held.
 func TestConfirmOrders(t *testing.T) {
 	needBPF(t)
@@ -212,6 +229,21 @@ func printed(t *testing.T, v any) string {
 	return string(text)
 }
 
+// TestConfirmMissedSignal: a signal that comes before the wait for it is made to, and the program hangs; where the reader
+// looks again with the lock held, nothing is found.
+func TestConfirmMissedSignal(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	flags := []string{"-O2", "-g", "-pthread"}
+	found := confirm(t, "deadlock", build(t, "gcc", "missed.c", flags...), "--watch-shared=off")
+	if len(found) != 1 || found[0].Confidence != "confirmed" {
+		t.Errorf("deadlocks: %s", printed(t, found))
+	}
+	if found := confirm(t, "deadlock", build(t, "gcc", "missed.c", append(flags, "-DLOOK_AGAIN")...), "--watch=news"); len(found) != 0 {
+		t.Errorf("deadlocks of the innocent twin: %s", printed(t, found))
+	}
+}
+
 // TestConfirmed: as the user sees it, also beside the other flags of a run, which are not those of a try.
 func TestConfirmed(t *testing.T) {
 	needBPF(t)
@@ -229,21 +261,6 @@ func TestConfirmed(t *testing.T) {
 		}
 		if !strings.Contains(text, "confirmed (try ") {
 			t.Errorf("%q: %s", more, text)
-// TestConfirmMissedSignal: a signal that comes before the wait for it is made to, and the program hangs; where the reader
-// looks again with the lock held, nothing is found.
-func TestConfirmMissedSignal(t *testing.T) {
-	needBPF(t)
-	t.Parallel()
-	flags := []string{"-O2", "-g", "-pthread"}
-	found := confirm(t, "deadlock", build(t, "gcc", "missed.c", flags...), "--watch-shared=off")
-	if len(found) != 1 || found[0].Confidence != "confirmed" {
-		t.Errorf("deadlocks: %s", printed(t, found))
-	}
-	if found := confirm(t, "deadlock", build(t, "gcc", "missed.c", append(flags, "-DLOOK_AGAIN")...), "--watch=news"); len(found) != 0 {
-		t.Errorf("deadlocks of the innocent twin: %s", printed(t, found))
-	}
-}
-
 		}
 	}
 }
@@ -317,6 +334,14 @@ func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 				Gates: []steer.Gate{{Thread: []int{}, Count: 1, After: []int{1}}, never},
 			}
 		}},
+		{"instruction", "errand", "done\n", func(program string) steer.Plan {
+			call := instruction(t, program, "main", func(in *insn.Inst) bool { return in.Kind == insn.Call })
+			never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
+			return steer.Plan{
+				Exact: true, Sites: []steer.Site{{Module: program, Return: call.End()}},
+				Gates: []steer.Gate{{Thread: []int{}, Behind: []int{1}}, never},
+			}
+		}},
 		{"access", "shop", "85 tickets left, 25 entries\n", func(program string) steer.Plan {
 			access := instruction(t, program, "main", func(in *insn.Inst) bool { return in.NMem == 1 && in.Mem[0].Fixed && in.Mem[0].Read })
 			side := func(thread ...int) steer.Side { return steer.Side{Thread: thread, Module: program, At: access.Addr} }
@@ -334,14 +359,6 @@ func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 }
 
 // killedWhileHeld runs a program along a plan, kills the tool while a thread is held, and returns what the program prints.
-		{"instruction", "errand", "done\n", func(program string) steer.Plan {
-			call := instruction(t, program, "main", func(in *insn.Inst) bool { return in.Kind == insn.Call })
-			never := steer.Gate{Thread: []int{99}, What: "a thread that is never created"}
-			return steer.Plan{
-				Exact: true, Sites: []steer.Site{{Module: program, Return: call.End()}},
-				Gates: []steer.Gate{{Thread: []int{}, Behind: []int{1}}, never},
-			}
-		}},
 func killedWhileHeld(t *testing.T, program string, along steer.Plan) string {
 	t.Helper()
 	plan, err := json.Marshal(struct {
