@@ -284,7 +284,7 @@ func (b *builder) object(id event.ObjectID) *Object {
 	case o.Anonymous:
 		o.Name = fmt.Sprintf("%#x", info.Addr)
 	case o.Name == "":
-		o.Name, o.numbered = fmt.Sprintf("%s #%d", info.Kind, id), true
+		o.Name, o.Numbered = fmt.Sprintf("%s #%d", info.Kind, id), true
 	}
 	b.objects[id] = o
 	return o

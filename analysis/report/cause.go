@@ -148,7 +148,7 @@ func objectKey(f *Finding) string {
 	}
 	o := &f.Objects[0]
 	switch {
-	case o.numbered:
+	case o.Numbered:
 		return ""
 	case o.Anonymous && o.InBlock() && site(o.Init) != "":
 		offset := o.Block.Offset

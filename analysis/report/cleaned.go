@@ -11,6 +11,9 @@ func (r Report) Cleaned() Report {
 	return r
 }
 
+// CleanTexts returns a copy of v, data without cycles, in which each text is clean.
+func CleanTexts[T any](v T) T { return cleaned(v) }
+
 // cleaned returns a copy of v, data without cycles, in which each text is clean. Words of the tool, whose type is not
 // string itself, stay as they are.
 func cleaned[T any](v T) T {

@@ -96,7 +96,7 @@ func allEqual(roles []string) bool {
 // shows that two findings are the same defect, and numbers distinguish them.
 func identity(o *Object, of *Finding) string {
 	switch {
-	case o.numbered && located(of), o.Kind == event.KindInstance && of.Subject != nil: // any object of the protocol or property
+	case o.Numbered && located(of), o.Kind == event.KindInstance && of.Subject != nil: // any object of the protocol or property
 		return o.Kind.String()
 	case o.Anonymous && o.InBlock(): // in another run its allocation may not be known
 		return fmt.Sprintf("%s initialised at ", o.Kind)

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -129,7 +130,10 @@ func (r Report) AtLeast(least finding.Confidence) Report {
 	for shown < len(r.Findings) && r.Findings[shown].Confidence.AtLeast(least) {
 		shown++
 	}
-	hidden := map[finding.Confidence]int{}
+	hidden := maps.Clone(r.Hidden) // those that were left out before
+	if hidden == nil {
+		hidden = map[finding.Confidence]int{}
+	}
 	for _, f := range r.Findings[shown:] {
 		hidden[f.Confidence]++
 	}

@@ -24,6 +24,8 @@ type Run struct {
 	// Called is the usual name of the program, in a report with ThreadStates; "" if that is
 	// the name of its file.
 	Called string
+	// Build is the build ID of the program, in hexadecimal digits; "" if it has none, or it is not known.
+	Build string
 	// Properties describes how much was checked; nil without a specification.
 	Properties *run.Properties
 	// Protocols counts the objects whose protocols were checked; nil without a typestate.
@@ -133,6 +135,8 @@ type Finding struct {
 	Suppression string   // a block that suppresses it; "" if it was not requested
 	// Confirmation is what came of running the program again; nil if that was not requested.
 	Confirmation *Confirmation
+	// Steering says how another run is led into the finding; nil if that is not known.
+	Steering *Steering
 }
 
 // Instance is an instance with other threads or objects that was merged into a finding.
@@ -154,7 +158,7 @@ type Object struct {
 	Anonymous bool
 	// Protocol is that of which the object is one; Name begins with it. "" for other objects.
 	Protocol string
-	numbered bool // Name is its kind and number, since nothing else is known
+	Numbered bool // Name is its kind and number, since nothing else is known
 }
 
 // Thread is a run.Thread with stacks for identifiers.
@@ -178,7 +182,9 @@ type Stack struct {
 type Step struct {
 	finding.Step
 	Object *Object // nil if the operation has none
-	Held   []Held  // in order of acquisition
+	// Written is Value as the source writes it, in a report that was read; "": it is written as Object.Form says.
+	Written string
+	Held    []Held // in order of acquisition
 	Stack
 }
 

@@ -13,6 +13,9 @@ func (s *Step) ValueText() string {
 	if s.Flags&event.HasValue == 0 {
 		return ""
 	}
+	if s.Written != "" {
+		return s.Written
+	}
 	var form *event.Form // nil: a number
 	if s.Object != nil {
 		form = s.Object.Form

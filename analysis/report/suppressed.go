@@ -30,7 +30,7 @@ type Suppression struct {
 func (f *Finding) ObjectNames() []string {
 	var all []string
 	add := func(o *Object) {
-		if o != nil && !o.Anonymous && !o.numbered && !slices.Contains(all, o.Name) {
+		if o != nil && !o.Anonymous && !o.Numbered && !slices.Contains(all, o.Name) {
 			all = append(all, o.Name)
 		}
 	}

@@ -152,7 +152,7 @@ func (d *ThreadState) key() string {
 	fmt.Fprintf(&b, "%s|%s|%t|%v|%t", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended)
 	if o := d.Step.Object; o != nil {
 		name := o.Name
-		if o.Anonymous || o.numbered {
+		if o.Anonymous || o.Numbered {
 			name = ""
 		}
 		fmt.Fprintf(&b, "|%s|%s", o.Kind, name)

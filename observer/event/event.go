@@ -9,6 +9,11 @@
 // The package never knows addresses of probes, kernel thread ids or ELF files.
 package event
 
+import (
+	"fmt"
+	"slices"
+)
+
 // ThreadID identifies a thread of the run: 1 for the first thread seen, then in order of
 // creation. It is never used again, even if the kernel's id is.
 type ThreadID uint32
@@ -423,6 +428,19 @@ func (o Op) String() string {
 // MarshalText returns what String does, for JSON.
 func (o Op) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 
+// UnmarshalText reads what MarshalText returns.
+func (o *Op) UnmarshalText(text []byte) error {
+	i := slices.Index(opNames[:], string(text))
+	if string(text) == NumOps.String() {
+		i = int(NumOps)
+	}
+	if i < 0 {
+		return fmt.Errorf("there is no operation %q", text)
+	}
+	*o = Op(i)
+	return nil
+}
+
 var kindNames = [...]string{"object", "variable", "mutex", "rwlock", "spinlock", "condition", "barrier", "semaphore", "once", "instance", "field", "channel"}
 
 // String returns the kind's name as the reports spell it.
@@ -432,3 +450,6 @@ func (k Kind) String() string {
 	}
 	return "object"
 }
+
+// KindOf returns the kind of a name that String returns; of other names that of "object".
+func KindOf(name string) Kind { return Kind(max(slices.Index(kindNames[:], name), 0)) }

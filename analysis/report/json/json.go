@@ -32,6 +32,7 @@ type jsonConfidence struct {
 // adds.
 type jsonRun struct {
 	run.Summary
+	Build     string        `json:"build_id,omitempty"`
 	Failed    string        `json:"failed,omitempty"`
 	Cut       bool          `json:"cut,omitempty"`
 	Processes []run.Process `json:"processes"`
@@ -85,9 +86,11 @@ type jsonFinding struct {
 	Suppression string `json:"suppression,omitempty"`
 	// Confirmation is present if the program was to be run again.
 	Confirmation *report.Confirmation `json:"confirmation,omitempty"`
-	Names        []string             `json:"objects"`
-	ObjectInfo   []jsonObject         `json:"object_info"`
-	ThreadInfo   []jsonThread         `json:"thread_info"`
+	// Steering is present if it is known how another run is led into the finding.
+	Steering   *report.Steering `json:"steering,omitempty"`
+	Names      []string         `json:"objects"`
+	ObjectInfo []jsonObject     `json:"object_info"`
+	ThreadInfo []jsonThread     `json:"thread_info"`
 }
 
 // jsonSubject is the object that violates a property.
@@ -144,6 +147,7 @@ type jsonStep struct {
 	Atomic       bool            `json:"atomic,omitempty"`
 	Kernel       bool            `json:"system_call,omitempty"`
 	Freed        bool            `json:"freed,omitempty"` // the write is the call that frees the memory
+	TimedOut     bool            `json:"timed_out,omitempty"`
 	Try          bool            `json:"try,omitempty"`
 	Timed        bool            `json:"timed,omitempty"`
 	Inferred     bool            `json:"inferred,omitempty"`
@@ -194,8 +198,17 @@ type jsonObject struct {
 	// objects may have the same name too.
 	Class  string `json:"class,omitempty"`
 	Member bool   `json:"member,omitempty"`
+	// Unnamed reports that no symbol names the object. Protocol is that of which it is one.
+	Unnamed  bool   `json:"unnamed,omitempty"`
+	Protocol string `json:"protocol,omitempty"`
 	// Block is the allocated block of memory that the object lies in.
 	Block *jsonBlock `json:"block,omitempty"`
+}
+
+// jsonNamed is an object with the text by which findings name it.
+type jsonNamed struct {
+	Text string `json:"object"`
+	jsonObject
 }
 
 type jsonBlock struct {
@@ -217,7 +230,7 @@ func WriteTables(w io.Writer, r report.Report, _ report.Options) error { return 
 
 func write(w io.Writer, r report.Report, tables bool) error {
 	r = r.Cleaned()
-	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks())), causes: causes(r), tables: tables}
+	e := &encoder{Names: r.Names(), stacks: newStacks(framesIn(r.DistinctStacks())), causes: causes(r), tables: tables, named: map[string]bool{}}
 	out := newJSONWriter(w)
 	out.member("run", toJSONRun(r.Run))
 	out.member("confidence", toJSONConfidence(r))
@@ -234,6 +247,7 @@ func write(w io.Writer, r report.Report, tables bool) error {
 	if r.Explained {
 		list(out, "pruned", r.Pruned, e.pruned)
 	}
+	list(out, "objects", e.objects, unchanged)
 	list(out, "stacks", e.stacks.stacks, unchanged)
 	if !tables {
 		list(out, "frames", e.stacks.frames, unchanged)
@@ -263,7 +277,20 @@ type encoder struct {
 	report.Names
 	stacks *stacks
 	causes map[string]string
-	tables bool // WriteTables
+	tables bool            // WriteTables
+	named  map[string]bool // the texts of objects
+	// objects are those that have been named, each once.
+	objects []jsonNamed
+}
+
+// describe returns the text by which findings name an object, which it collects.
+func (e *encoder) describe(o report.Object) string {
+	text := e.Describe(o)
+	if !e.named[text] {
+		e.named[text] = true
+		e.objects = append(e.objects, jsonNamed{text, e.object(o)})
+	}
+	return text
 }
 
 func toJSONConfidence(r report.Report) jsonConfidence {
@@ -276,7 +303,7 @@ func toJSONConfidence(r report.Report) jsonConfidence {
 
 func toJSONRun(r report.Run) jsonRun {
 	out := jsonRun{
-		Summary: r.Summary, Failed: report.Clean(r.Failed), Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
+		Summary: r.Summary, Build: report.Clean(r.Build), Failed: report.Clean(r.Failed), Cut: r.Cut, Processes: r.Processes, Watched: each(r.Watched, guarded), Untouched: r.Untouched,
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
@@ -301,7 +328,7 @@ func guarded(w run.Watched) run.Watched {
 
 // finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation}
+	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation, Steering: f.Steering}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
 	out.Witness, out.Sketch, out.Observed = e.steps(f.StepsShown(f.Witness), 1), e.steps(f.Sketch, 1), e.steps(f.StepsShown(f.Observed), 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {
@@ -314,14 +341,14 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 		}
 	}
 	out.Others = each(f.Others, func(o report.Instance) jsonInstance {
-		return jsonInstance{o.Confidence, each(o.Objects, e.Describe), notNil(o.Threads)}
+		return jsonInstance{o.Confidence, each(o.Objects, e.describe), notNil(o.Threads)}
 	})
 	out.Initial = toJSONInitial(&f)
 	if f.First != nil {
 		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject.Value), e.step(f.First, sideFrames)}
 	}
 	f.Threads, f.Assumes, out.Explains = notNil(f.Threads), notNil(f.Assumes), notNil(f.Explains)
-	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.Describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
+	out.Names, out.ObjectInfo, out.ThreadInfo = each(f.Objects, e.describe), each(f.Objects, e.object), each(f.Mentioned, e.thread)
 	return out
 }
 
@@ -344,9 +371,9 @@ func truthOf(truth []finding.Truth) map[string]bool {
 }
 
 func (e *encoder) pruned(p report.Pruned) jsonPruned {
-	out := jsonPruned{Pruned: &p.Pruned, Message: p.Message, Evidence: e.steps(p.Evidence, sideFrames), Names: each(p.Objects, e.Describe)}
+	out := jsonPruned{Pruned: &p.Pruned, Message: p.Message, Evidence: e.steps(p.Evidence, sideFrames), Names: each(p.Objects, e.describe)}
 	if p.Lock != nil {
-		out.LockName = e.Describe(*p.Lock)
+		out.LockName = e.describe(*p.Lock)
 	}
 	if p.By != nil {
 		by := e.step(p.By, 1)
@@ -368,10 +395,10 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 	has := func(f event.Flags) bool { return s.Flags&f != 0 }
 	out := jsonStep{
 		Step: &s.Step, Text: s.ValueText(), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed),
-		Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stack(s.Stack, frames),
+		TimedOut: has(event.TimedOut), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stack(s.Stack, frames),
 	}
 	if s.Object != nil {
-		out.Name = e.Describe(*s.Object)
+		out.Name = e.describe(*s.Object)
 	}
 	if has(event.HasValue) {
 		out.Value = &s.Value
@@ -383,7 +410,7 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 		return out
 	}
 	out.Held = each(s.Held, func(h report.Held) jsonHeld {
-		return jsonHeld{e.Describe(*h.Object), h.Read, e.stack(h.Stack, frames)}
+		return jsonHeld{e.describe(*h.Object), h.Read, e.stack(h.Stack, frames)}
 	})
 	return out
 }
@@ -414,7 +441,7 @@ func (e *encoder) object(o report.Object) jsonObject {
 	return jsonObject{
 		Name: o.Name, Kind: o.Kind.String(), Address: fmt.Sprintf("%#x", o.Addr), Block: block,
 		Initialised: e.inner(o.Init, 1), InitID: e.stacks.id(o.Init), FirstSeen: e.inner(o.First, 1), FirstID: e.stacks.id(o.First),
-		FirstThread: o.FirstThread, Class: o.Class, Member: o.ByMember,
+		FirstThread: o.FirstThread, Class: o.Class, Member: o.ByMember, Unnamed: o.Anonymous, Protocol: o.Protocol,
 	}
 }
 

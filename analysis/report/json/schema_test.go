@@ -30,6 +30,7 @@ type document struct {
 	Threads    []jsonThreadState `json:"threads,omitempty"`
 	Stats      *jsonStats        `json:"stats,omitempty"`
 	Pruned     []jsonPruned      `json:"pruned,omitempty"`
+	Objects    []jsonNamed       `json:"objects"`
 	Stacks     [][]int           `json:"stacks"`
 	Frames     []event.Frame     `json:"frames"`
 }
