@@ -60,8 +60,11 @@ func begun() []event.Event {
 }
 
 // timed returns an event of a live run, in which an access and its record are two moments.
-func timed(e event.Event) event.Event {
-	e.Time = 1000
+func timed(e event.Event) event.Event { return timedAt(0, e) }
+
+// timedAt is timed for an event some milliseconds later.
+func timedAt(ms uint64, e event.Event) event.Event {
+	e.Time = 1000 + ms*1_000_000
 	return e
 }
 
@@ -118,6 +121,9 @@ func TestObjectProperties(t *testing.T) {
 		{"another connection", alive, []event.Event{write(1, refs, 1), write(1, refs+next, 1), write(1, refs, 0), called(1, 2, 0x2000)}, nil, ""},
 		{"a use that comes first only by speed", alive, []event.Event{write(1, refs, 1), called(3, 2, 0x1000), write(2, refs, 0)}, []finding.Confidence{finding.Predicted}, ""},
 		{"a use that comes last only by speed", alive, []event.Event{timed(write(1, refs, 1)), timed(write(2, refs, 0)), timed(called(3, 2, 0x1000))}, []finding.Confidence{finding.Likely}, reason.OrderOpen},
+		{"a use that comes last by far", alive, []event.Event{timed(write(1, refs, 1)), timedAt(201, write(2, refs, 0)), timedAt(302, called(3, 2, 0x1000))}, []finding.Confidence{finding.Observed}, ""},
+		{"a use that comes last, but not by far", alive, []event.Event{timed(write(1, refs, 1)), timedAt(201, write(2, refs, 0)), timedAt(301, called(3, 2, 0x1000))}, []finding.Confidence{finding.Likely}, reason.OrderOpen},
+		{"two accesses that are not far apart", alive, []event.Event{timed(write(1, refs, 1)), timedAt(200, write(2, refs, 0)), timedAt(302, called(3, 2, 0x1000))}, []finding.Confidence{finding.Likely}, reason.OrderOpen},
 		{"a use that comes last by its thread", alive, []event.Event{timed(write(1, refs, 1)), timed(write(1, refs, 0)), timed(called(1, 2, 0x1000))}, []finding.Confidence{finding.Observed}, ""},
 		{"two threads, two connections", alive, []event.Event{write(1, refs, 1), write(1, refs+next, 1), called(3, 2, 0x2000), write(2, refs, 0)}, nil, ""},
 		{"a field that was never accessed", alive, []event.Event{called(1, 2, 0x1000)}, nil, ""},

@@ -133,7 +133,8 @@ type instance struct {
 	unknown  int          // 1 + the index of a variable whose value was not known when the word began; 0: none
 	broken   bool         // this run violates the property
 	by       placed       // if broken: the finding
-	open     bool         // a step is an access, whose moment is not that of its record
+	open     bool         // the record leaves the order of two steps by different threads open
+	prior    recorded     // the step before
 	at       monitor.Pair // of Verdicts
 }
 
@@ -298,6 +299,7 @@ func (a *Parametric) field(x access) {
 // learn sets the value of a field of an object whose word has not begun, and begins it if all are known.
 func (a *Parametric) learn(o *object, at, variable int) {
 	e, d := a.now, &o.Data
+	d.follows(e)
 	d.skipped = d.skipped || d.known[at] && e.Op.IsWrite()
 	if e.Flags&event.HasValue == 0 {
 		d.skipped = d.skipped || e.Op.IsWrite()
@@ -317,6 +319,7 @@ func (a *Parametric) beginWord(o *object) {
 			if d.values[v] = a.values[v]; !a.known[v] {
 				d.unknown = v + 1
 			}
+			d.open = true // it may have been written close to this moment
 		}
 	}
 	live := &a.live[d.property]
@@ -335,6 +338,7 @@ func (a *Parametric) beginWord(o *object) {
 // step handles a letter of an object: declared events, and a write of a variable; -1: of none.
 func (a *Parametric) step(o *object, events uint64, variable int) {
 	d, e := &o.Data, a.now
+	d.follows(e)
 	if d.last = e.Seq; !d.begun {
 		d.skipped = true
 		return
@@ -344,7 +348,6 @@ func (a *Parametric) step(o *object, events uint64, variable int) {
 		x.Value = e.Value
 		d.unvalued = d.unvalued || e.Flags&event.HasValue == 0
 	}
-	d.open = d.open || isUncertain(e.Op, e.Flags, e.Time)
 	a.slices.Add(o, e, x)
 	l := a.letter(d.property, d.values, &x)
 	a.judge(d, l)
@@ -353,6 +356,29 @@ func (a *Parametric) step(o *object, events uint64, variable int) {
 		a.observed(o, l)
 	}
 	a.slices.Trim(o)
+}
+
+// recorded is when and by whom a step was recorded.
+type recorded struct {
+	thread    event.ThreadID // 0: there was none
+	time      uint64
+	uncertain bool // it was made at another moment than its record
+}
+
+// follows notes a step. If the step before is another thread's, and at least one of the two is an access, their records
+// show their order only if these are so far apart that no access can have been made on the other side.
+func (d *instance) follows(e *event.Event) {
+	last, now := d.prior, recorded{e.Thread, e.Time, isUncertain(e.Op, e.Flags, e.Time)}
+	d.prior = now
+	apart := uint64(0)
+	for _, m := range []recorded{last, now} {
+		if m.uncertain {
+			apart += uint64(MaxDelay)
+		}
+	}
+	if last.thread != 0 && last.thread != now.thread && apart > 0 && now.time <= last.time+apart {
+		d.open = true
+	}
 }
 
 // letter sets what a step writes, and returns the letter at the step.

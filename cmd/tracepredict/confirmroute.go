@@ -135,7 +135,7 @@ func (r *router) plan(counted bool) (*steer.Plan, error) {
 		g := steer.Gate{Thread: path, Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
 		g.Returns = site.At == 0 && confirm.Returns(s.Step.Op, s.Step.Flags) || s.Step.Op == event.Return && r.atEntry(s.Step.Stack)
 		if r.of.Kind.Specified() && s.Step.Op < event.Acquire {
-			g.Pause = property.MaxDelay + time.Millisecond // the record proves the order then
+			g.Pause = 2*property.MaxDelay + time.Millisecond // the record proves the order of two accesses then
 		}
 		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
 			g.Site = len(plan.Sites)

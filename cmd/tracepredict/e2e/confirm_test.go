@@ -161,6 +161,7 @@ func TestConfirmSpecified(t *testing.T) {
 		properties          int
 	}{
 		{"valve", "valve", "property", 2},
+		{"refs", "refs", "property", 1},
 		{"socket", "socket", "typestate", 1},
 		{"crawler", "crawler", "typestate", 1},
 		{"sale", "sale", "knowledge", 1},
