@@ -14,6 +14,8 @@ func TestOutside(t *testing.T) {
 		region uint64
 		err    error
 		thread event.ThreadID
+		named  int // the thread gets another name: 1: in that region, 2: in an earlier one
+		behind bool
 		found  int
 		stops  bool
 	}{
@@ -21,10 +23,14 @@ func TestOutside(t *testing.T) {
 		"not known":      {err: errors.New("lost"), thread: 2, stops: true},
 		"another region": {region: 5, thread: 2, stops: true},
 		"another thread": {thread: 9, stops: true},
+		"named":          {thread: 2, named: 1, found: 1},
+		"named behind":   {thread: 2, named: 1, behind: true, stops: true},
+		"named earlier":  {thread: 2, named: 2, behind: true, found: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
+			names := named{}
 			s := &Scope{
-				Name: "s", Sync: 1, Types: []Type{{Name: "t", Has: func(event.ThreadID) bool { return true }}},
+				Name: "s", Sync: 1, Types: []Type{{Name: "t", Has: names.of(func(event.ThreadID) bool { return c.named == 0 })}},
 				Locals: []Local{{Name: "p", Events: []uint64{2}, Formula: formula(t, "F a", []string{"a"})}},
 				Atoms:  []Atom{{Name: "x", Holds: func(c *Counts) bool { return c.Of(0, True) > 0 }}},
 				Checks: []Check{{Text: "always !x", Formula: formula(t, "G !x", []string{"x"})}},
@@ -33,7 +39,7 @@ func TestOutside(t *testing.T) {
 			m := New(Options{Scope: s, Outside: func(Action) (*Results, error) {
 				r := &Results{Region: c.region + asked}
 				if asked == 1 {
-					r.Threads = []ThreadResult{{c.thread, []Verdict{True}}}
+					r.Threads = []ThreadResult{{Thread: c.thread, Named: c.behind, Verdicts: []Verdict{True}}}
 				}
 				asked++
 				if c.err != nil && asked == 2 {
@@ -44,7 +50,10 @@ func TestOutside(t *testing.T) {
 			for id := event.ThreadID(1); id <= 2; id++ {
 				m.Event(&event.Event{Thread: id, Op: event.Begin}, 0)
 			}
-			for range 2 {
+			for i := range 2 {
+				if c.named == 2-i {
+					names.pass(m, []event.Event{{Thread: 2, Op: event.Named}}, []uint64{0})
+				}
 				m.Event(&event.Event{Thread: 1, Op: event.Acquire, Object: 1}, 1)
 				m.Event(&event.Event{Thread: 1, Op: event.Release, Object: 1}, 0)
 			}
