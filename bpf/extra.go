@@ -35,3 +35,6 @@ func (r *TracepredictRecord) Woken() uint64 { return r.Extra }
 
 // Asked returns a key of what a loop of an OpUnseen has asked for; the other one is Sp.
 func (r *TracepredictRecord) Asked() uint64 { return r.Extra }
+
+// ByItself returns whether the thread of an OpName has given itself the name; 0: another one has.
+func (r *TracepredictRecord) ByItself() uint64 { return r.Extra }

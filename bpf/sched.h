@@ -157,7 +157,7 @@ int on_rename(__u64 *ctx)
 			(struct record){.op = OP_NAME,
 				.object = name[0],
 				.value = name[1],
-				.by_itself = bpf_get_current_task() == (__u64)task},
+				.by_itself = bpf_get_current_task_btf() == task},
 			false);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #define TRACEPREDICT_SCOPE_H
 
 #include "ringbuf.h"
+#include "site.h"
 
 #define SCOPE_LOCALS 6
 #define SCOPE_THREADS 1024

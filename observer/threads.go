@@ -169,7 +169,7 @@ func (o *Observer) named(r *bpf.Record) {
 	e := o.begin(t, nil, event.Named)
 	e.Args = o.nameWords[:]
 	t.name = e.ThreadName()
-	if r.Extra != 0 {
+	if r.ByItself() != 0 {
 		e.Peer = t.id
 	}
 	o.send()
