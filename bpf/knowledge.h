@@ -190,6 +190,14 @@ static __always_inline void put_bit(__u32 *bits, __u32 bit, bool value)
 		*bits &= ~bit;
 }
 
+/* Returns whether a body names a thread besides that of its states. */
+static __always_inline bool names_other(__u32 number)
+{
+	const volatile struct formula_body *b = body_of(number);
+
+	return b->names & ~(1 << b->thread);
+}
+
 /* Evaluates a formula in the present state of its thread. It becomes false at most once until it is true again. */
 static __always_inline int known_verdict(__u32 slot, __u32 number, __u32 env, __u32 other)
 {
@@ -202,7 +210,7 @@ static __always_inline int known_verdict(__u32 slot, __u32 number, __u32 env, __
 	violated = &t->violated[number & (FORMULA_BODIES - 1)];
 	if (!t->out && !(*violated & bit)) {
 		t->verdict = 1 + number;
-		t->verdict_other = other;
+		t->verdict_other = names_other(number) ? other : KNOWN_THREADS;
 	}
 	put_bit(violated, bit, !t->out);
 	return 0;

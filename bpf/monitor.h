@@ -20,8 +20,8 @@ struct known_thread {
 	__u64 locals[KNOWN_LOCALS];
 	__u64 in[FORMULA_INPUTS], out; /* of an expression */
 	__u32 verdict;                 /* one more than the number of the body that became false */
-	__u32 verdict_other;           /* the slot of the other thread that it is bound to */
-	__u64 told;                    /* when its last verdict was delivered; 0: none was */
+	__u32 verdict_other; /* the slot of the other thread that is bound; KNOWN_THREADS: none is */
+	__u64 told;          /* when its last verdict was delivered; 0: none was */
 	/* The slots of threads that are bound to it no more, and of each body, by the slot of the other thread that is bound
 	 * (0: none): whether the formula is false, whether the operator or its operand holds, what it remembers, and whether
 	 * there has been a state. A bit for each slot. */

@@ -127,6 +127,11 @@ mttl early "a thread has an audit after a step" = forall i : any . @i (looks -> 
 			if diff := cmp.Diff(want, observedKnowledge(r)); diff != "" {
 				t.Errorf("%s, %s: expected (-), found (+):\n%s", where, what, diff)
 			}
+			for _, f := range r.Findings {
+				if strings.Contains(f.Message, "the other thread") {
+					t.Errorf("%s: a formula of one thread: %s", where, f.Message)
+				}
+			}
 		}
 	}
 }
