@@ -12,6 +12,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // violation is a violation of a specification that a try has seen.
@@ -110,11 +111,23 @@ func (r *router) place(op event.Op, stack event.StackID) (steer.Site, bool) {
 		if own {
 			site, _ = r.instruction(stack) // the zero Site where it is not known
 		} else {
-			site, _, _ = r.site(stack)
+			site = r.call(stack)
 		}
 		r.places[key] = site
 	}
 	return site, site != steer.Site{}
+}
+
+// call returns the call by which the program does an operation; the zero Site if it is not known, or if a library of the
+// system does it by itself: its locks and how often it acquires them are not the program's.
+func (r *router) call(stack event.StackID) steer.Site {
+	frames := r.run.live.Frames(stack)
+	i := slices.IndexFunc(frames, func(f event.Frame) bool { return f.Addr != frames[0].Addr })
+	if i < 0 || run.OfLibrary(frames[i]) {
+		return steer.Site{}
+	}
+	site, _, _ := r.site(stack) // the zero Site where it is not known
+	return site
 }
 
 func (r *router) stops(s *finding.Step) bool {
@@ -153,9 +166,21 @@ func (r *router) plan(counted bool) (*steer.Plan, error) {
 func (r *router) count(s *finding.Step, since uint64, site steer.Site) uint32 {
 	n, _ := r.run.counter.Since(s.Thread, since, s.Seq, func(op event.Op, stack event.StackID) bool {
 		other, ok := r.place(op, stack)
-		return ok && other == site
+		return ok && other == site && attempt(op) == attempt(s.Op)
 	})
 	return n
+}
+
+// attempt returns the operation that an event is an attempt of: one call makes either event. Events of others may be of
+// the same instruction, as where the first one of a function writes a variable.
+func attempt(op event.Op) event.Op {
+	switch op {
+	case event.AcquireRead, event.AcquireFailed:
+		return event.Acquire
+	case event.SemFailed:
+		return event.SemWait
+	}
+	return op
 }
 
 // atEntry reports whether a call stack ends at the first instruction of a function.
