@@ -35,6 +35,7 @@ const observedBank = "tracepredict exec --spec"
 type knowledgeCost struct {
 	bank      []result // the plain one first
 	few, many float64  // MiB of memory of the tool, at most, while threads come and go
+	forms     kernelForm
 }
 
 func knowledgeBenchmarks(c *config) (k knowledgeCost, err error) {
@@ -52,7 +53,10 @@ func knowledgeBenchmarks(c *config) (k knowledgeCost, err error) {
 	if k.few, err = c.memoryOfComers(comers, fewComers); err != nil {
 		return k, err
 	}
-	k.many, err = c.memoryOfComers(comers, manyComers)
+	if k.many, err = c.memoryOfComers(comers, manyComers); err != nil {
+		return k, err
+	}
+	k.forms, err = measureForms(c)
 	return k, err
 }
 
@@ -131,7 +135,7 @@ func (k *knowledgeCost) requirements() []requirement {
 	if k.few > 0 {
 		comers.measured, comers.met = fmt.Sprintf("%.2f: %.0f MiB and %.0f MiB", k.many/k.few, k.few, k.many), k.many <= maxComers*k.few
 	}
-	return []requirement{bank, comers}
+	return append([]requirement{bank, comers}, k.forms.requirements()...)
 }
 
 func (k *knowledgeCost) render(b *strings.Builder) {
@@ -149,4 +153,5 @@ func (k *knowledgeCost) render(b *strings.Builder) {
 		fmt.Fprintf(b, "| %s | %.2f | %.2f | %.2f | %.2f | %.2f |\n", r.name, figures.Median(all), slices.Min(all), slices.Max(all),
 			r.median(func(s sample) float64 { return s.CPU }), r.median(func(s sample) float64 { return s.toolCPU }))
 	}
+	k.forms.render(b)
 }

@@ -10,7 +10,25 @@ func fakeKnowledge(slowdown, many float64) knowledgeCost {
 	one := func(name string, ns float64) result {
 		return result{&variant{name: name, threads: bankThreads}, []sample{{Pairs: 2000, NsPerPair: ns, CPU: 3.9, toolCPU: 0.4}}}
 	}
-	return knowledgeCost{[]result{one(plain, 1e6), one(observedBank, slowdown*1e6)}, 75, many}
+	return knowledgeCost{[]result{one(plain, 1e6), one(observedBank, slowdown*1e6)}, 75, many, kernelForm{formCost{400_000, []float64{5}}, formCost{12, []float64{3}}}}
+}
+
+// TestKernelFormRows: both figures are of the kernel's form relative to that of user space.
+func TestKernelFormRows(t *testing.T) {
+	for _, c := range []struct {
+		kernel      formCost
+		events, cpu bool
+	}{
+		{formCost{12, []float64{3, 9, 3.5}}, true, true},
+		{formCost{50_000, []float64{3, 9, 3.5}}, false, true},
+		{formCost{12, []float64{4.8}}, true, false},
+		{formCost{}, false, false},
+	} {
+		f := kernelForm{formCost{400_000, []float64{5, 4, 5}}, c.kernel}
+		if rs := f.requirements(); rs[0].met != c.events || rs[1].met != c.cpu {
+			t.Errorf("%+v: %+v", c.kernel, rs)
+		}
+	}
 }
 
 func TestKnowledgeRows(t *testing.T) {
