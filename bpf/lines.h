@@ -8,7 +8,7 @@
 #ifndef TRACEPREDICT_LINES_H
 #define TRACEPREDICT_LINES_H
 
-#include "monitor.h"
+#include "doubt.h"
 #include "operand.h"
 #include "probe.h"
 #include "ringbuf.h"
@@ -216,13 +216,13 @@ static int unwind_one(__u32 n, void *data)
 	return 0;
 }
 
-/* Gives the formula in the kernel up if frames below sp are removed, one of which may be a call that it mentions. */
+/* Makes a thread unsure if frames below sp are removed, one of which may be a call that the formula in the kernel mentions. */
 static __always_inline void unwinds_unseen(__u64 thread, __u64 sp)
 {
 	struct lines_key *first = bpf_map_lookup_elem(&innermost_lines, &thread);
 
 	if (first && first->lines & LINES_CALL && first->frame <= sp)
-		give_up(GIVEN_UP_UNWOUND, 0);
+		doubt_thread(thread, GIVEN_UP_UNWOUND, 0);
 }
 
 /* A thread removes all frames below sp. Not static, so that the verifier judges it by itself, once. */

@@ -113,7 +113,6 @@ func (m *formulaMonitor) options() loader.Knowledge {
 // givenUp says why the kernel gave a formula up.
 var givenUp = map[bpf.GivenUp]string{
 	bpf.GivenUpThreads: fmt.Sprintf("there were more than %d threads", bpf.KnownThreads),
-	bpf.GivenUpUnwound: "an exception or longjmp ended a call that the formula may mention",
 }
 
 // doubts says, with their number, what made threads unsure.
@@ -121,6 +120,7 @@ var doubts = map[bpf.GivenUp]string{
 	bpf.GivenUpObjects: fmt.Sprintf("%%d {use|uses} of objects beyond the first %d", bpf.KnownObjects),
 	bpf.GivenUpClaim:   "%d {object|objects} that two threads used at the same time",
 	bpf.GivenUpValues:  "%d {variable that had another value than was written last: another access came between an access and its probe|variables that had other values than were written last: other accesses came between an access and its probe}",
+	bpf.GivenUpUnwound: "%d {thread in which an exception or longjmp ended a call|threads in which exceptions or longjmp ended calls}",
 	bpf.GivenUpJoin:    "%d {join of a thread that is|joins of threads that are} not known",
 }
 

@@ -198,6 +198,25 @@ func TestKernelMonitorUnsure(t *testing.T) {
 	}
 }
 
+// TestKernelMonitorUnwound: a thread that leaves a block by an exception or longjmp is not judged from there on, and one that
+// returns from it is.
+func TestKernelMonitorUnwound(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "g++", "left.cc", "-O1", "-g", "-pthread")
+	for how, why := range map[string]string{
+		"return": "", "throw": "other synchronisation (once first)", // of the unwinder
+		"jump": "1 thread in which an exception or longjmp ended a call",
+	} {
+		tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--check", "atomicity=sell", "--monitor=kernel", "--", program, how)
+		tool.want(0)
+		text := strings.Join(strings.Fields(tool.err.String()), " ")
+		if judged := !strings.Contains(text, "the kernel did not judge"); judged != (why == "") || !strings.Contains(text, why) || strings.Contains(text, "gave it up") {
+			t.Errorf("%s: %s", how, text)
+		}
+	}
+}
+
 // TestKernelMonitorRefuses: --monitor=kernel says what keeps a formula out of the kernel.
 func TestKernelMonitorRefuses(t *testing.T) {
 	needBPF(t)
