@@ -111,7 +111,7 @@ func (r *Run) coverDeadlocks(c *Coverage) {
 	}
 	text := "deadlocks of " + plural.Enumerated(among)
 	if r.Locks != nil && r.Locks.Edges == 0 {
-		text += " (no lock was taken while another was held)"
+		text += " (no thread requested a lock while it held another)"
 	}
 	c.LookedFor = append(c.LookedFor, text)
 }

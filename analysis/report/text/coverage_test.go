@@ -28,7 +28,7 @@ func TestCoverage(t *testing.T) {
 		},
 		{
 			name: "no lock in another", coverage: report.Coverage{Objects: locks}, change: func(r *report.Run) { r.Locks = &run.Locks{} },
-			want: []string{"2 mutexes and 1 barrier (no lock was taken while another was held)"}, not: "misuse",
+			want: []string{"2 mutexes and 1 barrier (no thread requested a lock while it held another)"}, not: "misuse",
 		},
 		{
 			name: "variables", coverage: report.Coverage{Variables: 12, Fields: 1},

@@ -22,7 +22,7 @@ func TestCoverage(t *testing.T) {
 		want  []string
 		not   string
 	}{
-		{"nothing watched", []string{"--watch-shared=off"}, []string{"looked for: deadlocks of ", " and 1 barrier (no lock was taken while another was held); misuse of these\n", "not looked for: races, since no variable was watched"}, "nothing could be predicted"},
+		{"nothing watched", []string{"--watch-shared=off"}, []string{"looked for: deadlocks of ", " and 1 barrier (no thread requested a lock while it held another); misuse of these\n", "not looked for: races, since no variable was watched"}, "nothing could be predicted"},
 		{"watched", []string{"--watch", "total", "--misuse", "off"}, []string{"looked for: races in 1 variable; deadlocks of "}, "misuse"},
 		{"shared", []string{"--watch-shared=static"}, []string{"looked for: races in 3 variables"}, "not looked for"},
 	} {
