@@ -164,6 +164,9 @@ func (f *formula) finish() (found []finding.Finding, notes []string) {
 	if n := m.LeftOut(); n > 0 {
 		say("%s", plural.Sprintf("%d {thread|threads} that had ended {was|were} left out, since others never came to know of the end", n))
 	}
+	if n := m.Unmet(); n > 0 && !f.of.Ready { // check atomicity looks at other schedules
+		say("%s", plural.Sprintf("%d {thread|threads} began after others had ended that nobody had joined: {it was|they were} not compared with these, though {its|their} work may overlap in another run", n))
+	}
 	if n := m.Unbound(); n > 0 {
 		say("%s", plural.Sprintf("%d {thread|threads} that began while too many others lived {was|were} left out", n))
 	}

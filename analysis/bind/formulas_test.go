@@ -137,6 +137,28 @@ func TestThreadsThatNeverAre(t *testing.T) {
 	}
 }
 
+// TestThreadsThatNeverMeet: there is a note on threads that no formula binds together only since one had ended before the other
+// began, unless it was joined.
+func TestThreadsThatNeverMeet(t *testing.T) {
+	const two = loans + "mttl told = forall c : teller, m : managers . @c (pays -> @m (approvals > 0))\n"
+	ended := slices.Concat(fork(2), []event.Event{calls(2, 1), {Thread: 2, Op: event.End}})
+	join := []event.Event{{Thread: 1, Op: event.Join, Peer: 2}}
+	for _, c := range []struct {
+		what, text string
+		events     []event.Event
+		note       bool
+	}{
+		{"ended", two, slices.Concat(ended, fork(3), []event.Event{calls(3, 2)}), true},
+		{"joined", two, slices.Concat(ended, join, fork(3), []event.Event{calls(3, 2)}), false},
+		{"one thread is bound", loans + "mttl told = forall c : teller . @c (pays -> approvals > 0)\n", slices.Concat(ended, fork(3), []event.Event{calls(3, 2)}), false},
+	} {
+		notes := strings.Join(ofBank(t, c.text, c.events...).Notes, "\n")
+		if strings.Contains(notes, "mttl told: 1 thread began after others had ended that nobody had joined") != c.note {
+			t.Errorf("%s: %q", c.what, notes)
+		}
+	}
+}
+
 // TestQuantifierInside: a quantifier in parentheses is over the threads that live, up to the state in which their end is known.
 func TestQuantifierInside(t *testing.T) {
 	const text = loans + "thread first = main\nmttl none = @first (forall c : teller . @c (approvals == 0))\n"

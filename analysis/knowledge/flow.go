@@ -168,6 +168,7 @@ func (m *Monitor) lives(t *thread, e *event.Event, now moment) {
 		p.forked = true
 		m.take(p, &pool{t.vector, now}, now)
 	case event.Join:
+		delete(m.gone, e.Peer)
 		m.leaveThread(e.Peer)
 	case event.Detach:
 		if p := m.threads[e.Peer]; p != nil {

@@ -122,6 +122,9 @@ func (m *Monitor) admit(t *thread) bool {
 		t.lifeFrom = m.newest[t.life]
 	}
 	t.types |= fresh
+	if m.misses(fresh) {
+		m.unmet++
+	}
 	m.addRemotes(t)
 	for i := range m.o.Formula.Tops {
 		if bound := m.o.Formula.Tops[i].Bound; len(bound) > 0 {
@@ -134,6 +137,30 @@ func (m *Monitor) admit(t *thread) bool {
 		}
 	}
 	return true
+}
+
+// misses reports whether a formula would bind a thread that has got types together with one that has ended, if that still lived.
+func (m *Monitor) misses(fresh set) bool {
+	for _, types := range m.gone {
+		for i := range m.o.Formula.Tops {
+			if bound := m.o.Formula.Tops[i].Bound; m.binds(bound, fresh, types) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// binds reports whether two bound threads may be of the one types and of the other.
+func (m *Monitor) binds(bound []int, one, other set) bool {
+	for i, a := range bound {
+		for k, b := range bound {
+			if i != k && one.has(m.typeOf(a)) && other.has(m.typeOf(b)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // admitted is a thread with the types that it has got.
@@ -468,6 +495,9 @@ func (m *Monitor) end(t *thread) {
 	t.ended = true
 	if t.types == 0 {
 		return
+	}
+	if len(m.gone) < maxGone {
+		m.gone[t.id] = t.types
 	}
 	m.newest[t.life]++
 	m.vectors.put(&t.vector, t.life, entry{m.newest[t.life], 1, newHop(moment{}, m.present, nil)})

@@ -60,6 +60,9 @@ import (
 // maxLingering bounds the threads that have ended and are still in formulas.
 const maxLingering = 64
 
+// maxGone bounds the ended threads that are known not to be joined.
+const maxGone = 1024
+
 // maxEntries bounds the entries of a vector. Threads that begin when there are as many are bound by no quantifier.
 const maxEntries = 1 << 14
 
@@ -98,9 +101,10 @@ type Monitor struct {
 	sets    []pool // by order.Ref
 	vectors vectors
 
-	declared  []*thread   // by number
-	members   [][]*thread // by type: the living threads
-	lingering []*thread   // ended members that are still in formulas, oldest first
+	declared  []*thread              // by number
+	members   [][]*thread            // by type: the living threads
+	lingering []*thread              // ended members that are still in formulas, oldest first
+	gone      map[event.ThreadID]set // the types of ended members that nobody has joined, at most maxGone
 	remotes   map[remoteKey]*remote
 	overTypes [][]*ground // by type: the grounds that quantify over it
 	free      []set       // by Body.ID
@@ -124,6 +128,7 @@ type Monitor struct {
 	states, faults  uint64
 	leftOut         uint64
 	unbound         uint64
+	unmet           uint64
 	found           found
 	causes          map[event.ThreadID]finding.Step // with Outside: the last event of each living thread
 }
@@ -158,7 +163,7 @@ func New(o Options) *Monitor {
 		o: o, threads: map[event.ThreadID]*thread{}, objects: map[event.ObjectID]*object{}, matcher: order.New(order.Must | order.Observed),
 		remotes: map[remoteKey]*remote{}, members: make([][]*thread, f.Types), overTypes: make([][]*ground, f.Types),
 		initial: make([]uint64, len(f.Variables)), initialKnown: make([]bool, len(f.Variables)),
-		newest: make([]uint64, len(f.Variables)), free: make([]set, f.Bodies), found: newFound(), causes: map[event.ThreadID]finding.Step{},
+		newest: make([]uint64, len(f.Variables)), free: make([]set, f.Bodies), found: newFound(), causes: map[event.ThreadID]finding.Step{}, gone: map[event.ThreadID]set{},
 	}
 	for range f.Declared {
 		m.declared = append(m.declared, m.newThread())
@@ -396,6 +401,10 @@ func (m *Monitor) States() uint64 { return m.states }
 
 // LeftOut returns the number of ended threads that were left out since too many lingered.
 func (m *Monitor) LeftOut() uint64 { return m.leftOut }
+
+// Unmet returns the number of threads that were bound together with no thread that had ended before they began, although
+// nobody had joined one of these.
+func (m *Monitor) Unmet() uint64 { return m.unmet }
 
 // Unbound returns the number of threads that no quantifier bound, since there were too many at a time.
 func (m *Monitor) Unbound() uint64 { return m.unbound }
