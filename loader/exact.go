@@ -173,7 +173,10 @@ func (x *exact) came(tid int, sig unix.Signal) (taken bool) {
 	case sig != unix.SIGTRAP || !set || ptrace.TrapOf(tid) != ptrace.BreakpointTrap:
 		return false
 	case p.back:
-		x.disarm(tid)
+		if x.disarm(tid); x.atNext(tid) {
+			x.backAtNext(tid)
+			return true
+		}
 		d.failed = errors.Join(d.failed, x.step(tid, 1)) // the probe that records what the call has done may be here
 		return true
 	default:
@@ -181,6 +184,20 @@ func (x *exact) came(tid int, sig unix.Signal) (taken bool) {
 		d.goOn(d.state.Came(tid, d.plan.Gates[p.gate].Site, time.Now())...)
 		return true
 	}
+}
+
+// backAtNext handles that a call has returned to the very instruction of the thread's next gate. A breakpoint there would not
+// stop the thread again before it has executed that.
+func (x *exact) backAtNext(tid int) {
+	d := x.steered
+	x.executed(tid)
+	gate, _ := d.state.Next(tid)
+	g := &d.plan.Gates[gate]
+	if x.disarm(tid); g.Count > 1 { // this time is the first one
+		d.failed = errors.Join(d.failed, x.set(tid, x.at[g.Site], point{gate: gate}, uint64(g.Count)-1), d.tracee.Continue(tid))
+		return
+	}
+	d.goOn(d.state.Came(tid, g.Site, time.Now())...)
 }
 
 // stepped handles the end of what a thread was to execute step by step: the instruction of its gate, or, of a call, that

@@ -183,6 +183,17 @@ func TestConfirmSpecified(t *testing.T) {
 	}
 }
 
+// TestConfirmAtomicity: what another thread sees of a call in the try confirms that it can, also where it then reads something
+// else than in the first run, and where a lock's call returns to the very access before which its thread is to wait.
+func TestConfirmAtomicity(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	found := confirm(t, "knowledge", build(t, "gcc", "audit.c", "-O1", "-g", "-pthread"), "--watch", "left", "--watch", "right", "--check", "atomicity=transfer")
+	if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
+		t.Errorf("not confirmed: %s", printed(t, found))
+	}
+}
+
 const toldSpec = `typestate conn (c : struct conn *) {
   make  = return conn_new -> c
   write = call conn_write(c)
