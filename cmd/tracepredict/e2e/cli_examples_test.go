@@ -251,8 +251,8 @@ func TestConfidence(t *testing.T) {
 		}
 	}
 	for _, c := range [][]string{
-		{"--confidence", "sure", "--confidence sure: it is observed, predicted, likely or potential"},
-		{"--fail-on", "sure", "--fail-on sure: it is observed, predicted, likely, potential or never"},
+		{"--confidence", "sure", "--confidence sure: it is observed, confirmed, predicted, likely or potential"},
+		{"--fail-on", "sure", "--fail-on sure: it is observed, confirmed, predicted, likely, potential or never"},
 	} {
 		tool := startTool(t, childOptions{}, "analyze", c[0], c[1], trace)
 		tool.want(2)
