@@ -93,7 +93,7 @@ func TestCounter(t *testing.T) {
 	for i, e := range []event.Event{
 		{Thread: 1, Op: event.Fork, Peer: 2}, {Thread: 1, Op: event.Fork, Peer: 3}, {Thread: 3, Op: event.Fork, Peer: 4},
 		{Thread: 9, Op: event.Fork, Peer: 5}, // by one that is not known
-		{Thread: 2, Op: event.Acquire, Stack: 7}, {Thread: 2, Op: event.AcquireFailed, Stack: 8}, {Thread: 2, Op: event.Release, Stack: 7},
+		{Thread: 2, Op: event.Acquire, Stack: 7}, {Thread: 2, Op: event.AcquireFailed, Stack: 8}, {Thread: 2, Op: event.Release, Stack: 9},
 		{Thread: 3, Op: event.Acquire, Stack: 7}, {Thread: 2, Op: event.AcquireRead, Stack: 7},
 	} {
 		e.Seq = uint64(i + 1)

@@ -21,7 +21,12 @@ type Confirmation struct {
 }
 
 // Roles returns what each side of a finding does, by names that are the same in each run of the program; see fingerprint.
-func (f *Finding) Roles() []string { return f.roles }
+func (f *Finding) Roles() []string {
+	if f.roles == nil { // it was read
+		f.roles = rolesOf(f)
+	}
+	return f.roles
+}
 
 // TakeConfirmations makes the findings that were confirmed Confirmed, unless they were observed, and sorts all findings
 // again. What was predicted assumed something, or could have been forbidden by something that was not recorded; what was
@@ -33,7 +38,7 @@ func (r *Report) TakeConfirmations() {
 			f.Confidence, f.Reason, f.Finding.Reason, f.Assumes = finding.Confirmed, "", reason.Reason{}, nil
 		}
 	}
-	slices.SortStableFunc(r.Findings, r.names.compare)
+	slices.SortStableFunc(r.Findings, r.Names().compare)
 }
 
 // ConfirmationText returns "confirmed (try 2 of 5, 0.8 s)", or "not confirmed: " and the reason.

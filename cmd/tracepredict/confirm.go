@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/confirm"
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/report"
+	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/loader/tries"
@@ -37,8 +39,14 @@ const (
 func (f *confirmFlags) register(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.BoolVar(&f.confirm, "confirm", false, "run the program again to confirm findings: its threads are held so that the run follows the schedule that shows the deadlock or violation, until it happens, or, of a race, so that both stand before their accesses at the same time (docs/confirm.md)")
-	fs.IntVar(&f.tries, "tries", defaultTries, "with --confirm, run the program at most `N` times for a finding")
-	durationVar(fs, &f.confirmTime, "confirm-time", defaultConfirmTime, "with --confirm, how long all tries may take together, a time `D`; one finding takes 30s at most")
+	f.registerTries(cmd)
+}
+
+// registerTries registers the flags that say how findings are confirmed.
+func (f *confirmFlags) registerTries(cmd *cobra.Command) {
+	fs := cmd.Flags()
+	fs.IntVar(&f.tries, "tries", defaultTries, "to confirm a finding, run the program at most `N` times")
+	durationVar(fs, &f.confirmTime, "confirm-time", defaultConfirmTime, "how long all tries to confirm findings may take together, a time `D`; one finding takes 30s at most")
 }
 
 func (f *confirmFlags) check() error {
@@ -50,17 +58,17 @@ func (f *confirmFlags) check() error {
 
 // tryOrder is what a try is to do.
 type tryOrder struct {
-	Plan steer.Plan `json:"plan"`
+	steer.Plan
 	// Specified: it observes what the specification speaks of, and says what is violated.
 	Specified bool `json:"specified,omitempty"`
 }
 
-// becomeTry makes the flags those of a try: it observes locks alone, or what the specification says too, ends a program
-// that hangs, and writes nothing.
-func (f *observeFlags) becomeTry(order *tryOrder) {
+// becomeTry makes the flags those of a try to confirm a finding: it observes locks alone, or what the specification says
+// too, ends a program that hangs, and writes nothing.
+func (f *observeFlags) becomeTry(specified bool) {
 	f.confirm, f.watchShared, f.onHang, f.analysisTime = false, sharedOff, hangKill, "1s"
 	f.on, f.modules, f.action = nil, nil, nil
-	if f.sites = "entry"; !order.Specified {
+	if f.sites = "entry"; !specified {
 		f.watch, f.hw, f.spec = nil, nil, specFlags{formula: formulaOrder}
 	}
 	f.record, f.profile, f.to, f.baseline, f.generate, f.monitor = "", "", destinations{}, "", "", monitorAuto
@@ -76,26 +84,35 @@ type tryAnswer struct {
 	Violations []violation `json:"violations,omitempty"`
 }
 
-// hang is a deadlock that happened in a try.
+// hang is a deadlock that happened in a try, or that is to happen.
 type hang struct {
-	Fingerprint string   `json:"fingerprint"`
-	Roles       []string `json:"roles"` // of its threads
+	Fingerprint string `json:"fingerprint"`
+	// Roles are those of its threads. Of one that is to happen they are none if only the same deadlock is.
+	Roles []string `json:"roles"`
 }
 
-// confirms reports whether the deadlock is the one of a finding. If threads wait for others than holders of locks, more
-// may hang than the finding has, such as those that wait for their ends.
-func (h *hang) confirms(f *report.Finding) bool {
-	waits := slices.ContainsFunc(f.Evidence, func(s report.Step) bool { return !s.Op.IsAcquire() })
+// hangOf returns the deadlock that confirms a finding. If threads wait for others than holders of locks, more may hang
+// than the finding has, such as those that wait for their ends.
+func hangOf(f *report.Finding) *hang {
+	h := &hang{Fingerprint: f.Fingerprint, Roles: []string{}}
+	if slices.ContainsFunc(f.Evidence, func(s report.Step) bool { return !s.Op.IsAcquire() }) {
+		h.Roles = f.Roles()
+	}
+	return h
+}
+
+// is reports whether the deadlock is one that was to happen.
+func (h *hang) is(want *hang) bool {
 	missing := func(role string) bool { return !slices.Contains(h.Roles, role) }
-	return h.Fingerprint == f.Fingerprint || waits && !slices.ContainsFunc(f.Roles(), missing)
+	return h.Fingerprint == want.Fingerprint || len(want.Roles) > 0 && !slices.ContainsFunc(want.Roles, missing)
 }
 
 // prepareTries makes the run a try, if it is one, and otherwise starts what makes tries, if they are asked for. The
 // tool has all its privileges then, and the program has not run.
 func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) {
 	if try != nil {
-		r.steer = &order.Plan
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
+		r.steer = &order.Plan
 		return nil
 	}
 	if !r.flags.confirm {
@@ -138,7 +155,7 @@ func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 		case f.Kind == finding.Deadlock:
 			answer.Hangs = append(answer.Hangs, hang{f.Fingerprint, f.Roles()})
 		case f.Kind.Specified():
-			answer.Violations = append(answer.Violations, r.violationOf(f))
+			answer.Violations = append(answer.Violations, violationOf(f, realPath(rep.Run.Program)))
 		}
 	}
 	b, err := json.Marshal(answer)
@@ -153,29 +170,39 @@ func (r *observation) confirm(rep *report.Report) {
 	if !r.flags.confirm {
 		return
 	}
-	chosen := r.candidates(rep)
+	chosen := candidates(rep, r.flags.set)
 	if r.untried != "" || len(chosen) == 0 {
 		for _, f := range chosen {
 			f.Confirmation = &report.Confirmation{Reason: r.untried}
 		}
 		return
 	}
-	fmt.Fprintf(r.stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), r.flags.confirmTime)
-	t := trying{run: r, stop: r.end.signalled, end: time.Now().Add(r.flags.confirmTime)}
-	for _, f := range chosen {
-		f.Confirmation = t.finding(f)
-	}
+	t := trying{run: r, runner: r.runner, stop: r.end.signalled, program: realPath(rep.Run.Program)}
+	t.planner = t.planned
+	t.all(chosen, &r.flags.confirmFlags, r.stderr)
 	rep.TakeConfirmations()
 }
 
+// all tries to confirm findings, and enters what came of it.
+func (t *trying) all(chosen []*report.Finding, f *confirmFlags, stderr io.Writer) {
+	fmt.Fprintf(stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), f.confirmTime)
+	t.tries, t.end = f.tries, time.Now().Add(f.confirmTime)
+	for _, f := range chosen {
+		f.Confirmation = t.finding(f)
+		if c := f.Confirmation; f.Confidence == finding.Confirmed && !c.Confirmed {
+			c.Reason += "; other tries confirmed it before"
+		}
+	}
+}
+
 // candidates returns the findings that are tried, in this order: also races that were observed, since that says that
-// nothing ordered the accesses, and not that they came together.
-func (r *observation) candidates(rep *report.Report) (chosen []*report.Finding) {
-	for _, c := range []finding.Confidence{finding.Predicted, finding.Likely, finding.Observed} {
+// nothing ordered the accesses, and not that they came together. Those of a report may have been confirmed before.
+func candidates(rep *report.Report, suppressed *suppress.Set) (chosen []*report.Finding) {
+	for _, c := range []finding.Confidence{finding.Confirmed, finding.Predicted, finding.Likely, finding.Observed} {
 		for i := range rep.Findings {
 			f := &rep.Findings[i]
 			tried := f.Kind == finding.Race || c != finding.Observed && (f.Kind == finding.Deadlock || f.Kind.Specified())
-			if tried && f.Confidence == c && !r.flags.set.Suppresses(f) {
+			if tried && f.Confidence == c && !suppressed.Suppresses(f) {
 				chosen = append(chosen, f)
 			}
 		}
@@ -185,22 +212,38 @@ func (r *observation) candidates(rep *report.Report) (chosen []*report.Finding) 
 
 // trying is the work of confirming the findings of a run.
 type trying struct {
-	run  *observation
-	stop <-chan struct{} // closed by a signal
-	end  time.Time
+	run    *observation // nil: of a run that a report was read of
+	runner *tries.Runner
+	// program is the path of the program in the call stacks of the findings.
+	program string
+	tries   int    // for a finding
+	core    bool   // keep one of each deadlock that is confirmed
+	ended   string // why nothing more is tried; "": something is
+	// planner returns the schedule of each try of a finding, from 0, or why there is none.
+	planner func(*report.Finding) (func(n int) *steer.Plan, error)
+	stop    <-chan struct{} // closed by a signal
+	end     time.Time
+	sites   map[event.StackID]callSite
+}
+
+// callSite is a call by which a lock was requested, with the address behind it in the process.
+type callSite struct {
+	site   steer.Site
+	behind uint64
+	err    error
 }
 
 // finding tries to confirm a finding.
 func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	begun := time.Now()
 	end := begun.Add(min(maxFindingTime, time.Until(t.end)))
-	out := &report.Confirmation{Tries: t.run.flags.tries}
+	out := &report.Confirmation{Tries: t.tries}
 	plan, err := t.planner(f)
 	if err != nil {
 		out.Reason = err.Error()
 		return out
 	}
-	for n := range t.run.flags.tries {
+	for n := range t.tries {
 		left := time.Until(end)
 		switch {
 		case isClosed(t.stop):
@@ -228,29 +271,89 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	return out
 }
 
-// planner returns the schedule of each try of a finding, from 0.
-func (t *trying) planner(f *report.Finding) (plan func(n int) *steer.Plan, err error) {
+// planned returns the schedule of each try of a finding of the observed run, from 0.
+func (t *trying) planned(f *report.Finding) (plan func(n int) *steer.Plan, err error) {
+	first, err := t.first(f)
+	if err != nil {
+		return nil, err
+	}
+	return variants(first), nil
+}
+
+// first returns the schedule of the first try of a finding.
+func (t *trying) first(f *report.Finding) (*steer.Plan, error) {
 	if f.Kind == finding.Race {
 		pair, err := t.pair(f)
 		if err != nil {
 			return nil, err
 		}
-		return t.racePlans(f, pair), nil
+		return t.race(f, pair), nil
 	}
-	plans, err := t.plans(f)
-	if errors.Is(err, confirm.ErrKind) {
-		plans, err = t.routes(f)
+	holds, err := confirm.Schedule(&f.Finding)
+	switch {
+	case errors.Is(err, confirm.ErrKind):
+		return t.route(f)
+	case err != nil:
+		return nil, err
 	}
-	return func(n int) *steer.Plan { return plans[n%len(plans)] }, err
+	return t.plan(f, holds)
+}
+
+// variants returns the schedule of each try, from 0, by the first one that has all numbers. In every second try operations
+// have no numbers. Of a race, threads follow the schedule up to the accesses in every second try: what comes before these
+// may need another order than that in which threads come by themselves. The first one leaves the threads alone until then,
+// as that needs the fewest stops; each further one of that sort holds one access later.
+func variants(first *steer.Plan) func(n int) *steer.Plan {
+	return func(n int) *steer.Plan {
+		switch {
+		case first.Pair == nil && n%2 == 0:
+			return first
+		case first.Pair == nil:
+			return uncounted(first)
+		case len(first.Gates) == 0:
+			return meetingAlone(first.Pair, n)
+		case n%2 == 0:
+			return meetingAlone(first.Pair, n/2)
+		case n/2%2 == 0:
+			return first
+		}
+		return uncounted(first)
+	}
+}
+
+// meetingAlone returns a schedule that leaves threads alone until their accesses of a race, of which as many pass as skip
+// says before one is held.
+func meetingAlone(p *steer.Pair, skip int) *steer.Plan {
+	plan := uncounted(&steer.Plan{Pair: p})
+	plan.Pair.Skip = uint32(skip)
+	return plan
+}
+
+// uncounted returns a schedule whose operations have no numbers.
+func uncounted(first *steer.Plan) *steer.Plan {
+	plan := *first
+	plan.Gates = slices.Clone(first.Gates)
+	for i := range plan.Gates {
+		plan.Gates[i].Count = 0
+	}
+	if first.Pair != nil {
+		pair := *first.Pair
+		for i := range pair.Sides {
+			pair.Sides[i].Count = 0
+		}
+		plan.Pair = &pair
+	}
+	return &plan
 }
 
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.
 func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (a tryAnswer, why string) {
-	text, err := json.Marshal(tryOrder{*plan, f.Kind.Specified()})
+	order := tryOrder{Plan: *plan, Specified: f.Kind.Specified()}
+	text, err := json.Marshal(order)
 	if err != nil {
 		return a, fmt.Sprintf("write the schedule: %v", err)
 	}
-	b, err := t.run.runner.Run(text, limit, t.stop)
+	b, err := t.runner.Run(text, limit, t.stop)
 	switch {
 	case errors.Is(err, tries.ErrLate):
 		return a, fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
@@ -261,7 +364,7 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 		return a, fmt.Sprintf("what the try says is not understood: %v", err)
 	}
 	if f.Kind.Specified() {
-		return a, a.unviolated(t.run.violationOf(f))
+		return a, a.unviolated(violationOf(f, t.program))
 	}
 	return a, a.unconfirmed(f)
 }
@@ -270,7 +373,7 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 	race := f.Kind == finding.Race
 	switch {
-	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.ContainsFunc(a.Hangs, func(h hang) bool { return h.confirms(f) }):
+	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.ContainsFunc(a.Hangs, func(h hang) bool { return h.is(hangOf(f)) }):
 		return ""
 	case a.Failed != "":
 		return a.Failed
@@ -284,53 +387,47 @@ func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 	return "the threads were at their requests at the same time, and went on"
 }
 
-// plans returns the schedules of the tries of a finding, which take turns: with the numbers that the calls had in the
-// run, and without.
-func (t *trying) plans(f *report.Finding) (out []*steer.Plan, err error) {
-	holds, err := confirm.Schedule(&f.Finding)
-	if err != nil {
-		return nil, err
-	}
-	for _, counted := range []bool{true, false} {
-		plan, err := t.plan(f, holds, counted)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plan)
-	}
-	return out, nil
-}
-
-// plan returns a schedule for the loader. With counted, calls have the numbers that they had in the run.
-func (t *trying) plan(f *report.Finding, holds []confirm.Hold, counted bool) (*steer.Plan, error) {
+// plan returns a schedule for the loader. Calls have the numbers that they had in the run.
+func (t *trying) plan(f *report.Finding, holds []confirm.Hold) (*steer.Plan, error) {
 	plan := &steer.Plan{}
 	for _, h := range holds {
-		site, caller, err := t.site(h.Step.Stack)
-		if err != nil {
-			return nil, err
+		call := t.site(h.Step.Stack)
+		if call.err != nil {
+			return nil, call.err
 		}
 		path, err := t.path(h.Step.Thread)
 		if err != nil {
 			return nil, err
 		}
 		g := steer.Gate{Thread: path, After: h.After, What: t.what(f, &h.Step)}
-		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
+		if g.Site = slices.Index(plan.Sites, call.site); g.Site < 0 {
 			g.Site = len(plan.Sites)
-			plan.Sites = append(plan.Sites, site)
+			plan.Sites = append(plan.Sites, call.site)
 		}
-		if counted {
-			g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, func(s event.StackID) bool {
-				_, other, err := t.site(s)
-				return err == nil && other == caller
-			})
-		}
+		g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, func(s event.StackID) bool {
+			other := t.site(s)
+			return other.err == nil && other.behind == call.behind
+		})
 		plan.Gates = append(plan.Gates, g)
 	}
 	return plan, nil
 }
 
-// site returns the call by which a lock was requested, and the address behind it in the process.
-func (t *trying) site(stack event.StackID) (s steer.Site, behind uint64, err error) {
+// site returns the call by which a lock was requested.
+func (t *trying) site(stack event.StackID) callSite {
+	c, known := t.sites[stack]
+	if known {
+		return c
+	}
+	if t.sites == nil {
+		t.sites = map[event.StackID]callSite{}
+	}
+	c.site, c.behind, c.err = t.findSite(stack)
+	t.sites[stack] = c
+	return c
+}
+
+func (t *trying) findSite(stack event.StackID) (s steer.Site, behind uint64, err error) {
 	frames := t.run.live.Frames(stack)
 	i := slices.IndexFunc(frames, func(f event.Frame) bool { return f.Addr != frames[0].Addr })
 	if i < 0 {
@@ -372,7 +469,7 @@ func (t *trying) what(f *report.Finding, s *finding.Step) string {
 		frames = frames[1:]
 	}
 	at := ""
-	if where := t.where(frames); where != "" {
+	if where := where(frames); where != "" {
 		at = " at " + where
 	}
 	return fmt.Sprintf("T%d %s %s%s", s.Thread, does[s.Op], name, at)
@@ -397,7 +494,7 @@ func nameIn(f *report.Finding, s *finding.Step) string {
 }
 
 // where returns the source location of the innermost frame that has one; "" if none has.
-func (t *trying) where(frames []event.Frame) string {
+func where(frames []event.Frame) string {
 	for _, frame := range frames {
 		if frame.File != "" {
 			return fmt.Sprintf("%s:%d", path.Base(frame.File), frame.Line)

@@ -31,7 +31,7 @@ func (t *trying) pair(f *report.Finding) (*steer.Pair, error) {
 			return nil, err
 		}
 		side.Module, side.At = site.Module, site.At
-		if at := t.where(t.run.live.Frames(step.Stack)); at != "" {
+		if at := where(t.run.live.Frames(step.Stack)); at != "" {
 			side.What += " at " + at
 		}
 		pair.Sides[i] = side
@@ -39,34 +39,22 @@ func (t *trying) pair(f *report.Finding) (*steer.Pair, error) {
 	return &pair, pair.Check()
 }
 
-// racePlans returns the schedules of the tries of a race. In every second one the threads follow the schedule up to the
-// accesses: what comes before these may need another order than that in which threads come by themselves. The first one
-// leaves the threads alone until then, as that needs the fewest stops.
-func (t *trying) racePlans(f *report.Finding, pair *steer.Pair) func(n int) *steer.Plan {
-	var routes []*steer.Plan
+// race returns a schedule of a race that has the numbers of its operations: up to the accesses, and the pair of these. If
+// there is no schedule, or nothing on its way at which a thread could be stopped, it is the pair alone.
+func (t *trying) race(f *report.Finding, pair *steer.Pair) *steer.Plan {
 	r, err := t.router(f)
-	if err == nil {
-		routes, err = r.plans()
+	if err != nil {
+		return &steer.Plan{Pair: pair}
 	}
-	return func(n int) *steer.Plan {
-		p := *pair
-		switch {
-		case err != nil: // there is no schedule, or nothing on its way at which a thread could be stopped
-			p.Skip = uint32(n)
-			return &steer.Plan{Pair: &p}
-		case n%2 == 0:
-			p.Skip = uint32(n / 2)
-			return &steer.Plan{Pair: &p}
-		}
-		plan, counted := *routes[n/2%len(routes)], n/2%len(routes) == 0
-		for i := range p.Sides {
-			if counted {
-				p.Sides[i].Count = r.accesses(&f.Evidence[i].Step, &p.Sides[i])
-			}
-		}
-		plan.Pair = &p
-		return &plan
+	plan, err := r.plan()
+	if err != nil {
+		return &steer.Plan{Pair: pair}
 	}
+	for i := range pair.Sides {
+		pair.Sides[i].Count = r.accesses(&f.Evidence[i].Step, &pair.Sides[i])
+	}
+	plan.Pair = pair
+	return plan
 }
 
 // accesses returns how often a thread comes to the access of its side behind the end of the route, that access included.
@@ -84,7 +72,7 @@ func (r *router) accesses(s *finding.Step, side *steer.Side) uint32 {
 func (t *trying) met(f *report.Finding, plan *steer.Plan, first *steer.Met, left time.Duration) string {
 	places := make([]string, len(f.Evidence))
 	for i := range f.Evidence {
-		places[i] = cmp.Or(t.where(t.run.live.Frames(f.Evidence[i].Step.Stack)), "a place without a line")
+		places[i] = cmp.Or(where(f.Evidence[i].Frames), "a place without a line")
 	}
 	how := "both threads stood before their accesses of " + objectName(f) + " at " + strings.Join(slices.Compact(places), " and ") + " at the same time"
 	if left <= 0 || isClosed(t.stop) {

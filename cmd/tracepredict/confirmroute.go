@@ -19,27 +19,35 @@ import (
 type violation struct {
 	Kind     finding.Kind `json:"kind"`
 	Property string       `json:"property"`
-	At       string       `json:"at"` // the check of a scope, or where in the code; "" if the property says that
+	// At is the check of a scope, or where in the code, with "program" for the file of the program, which may have been
+	// moved; "" if the property says that.
+	At string `json:"at"`
 }
 
-// violationOf returns what a finding of this run violates.
-func (r *observation) violationOf(f *report.Finding) violation {
+// violationOf returns what a finding violates. program is the path of the program in the run that it is of.
+func violationOf(f *report.Finding, program string) violation {
 	v := violation{Kind: f.Kind, Property: f.Property}
-	var step *finding.Step
-	switch steps, evidence := f.Finding.Witness, f.Finding.Evidence; {
+	var step *report.Step
+	switch {
 	case f.Scope != nil:
 		v.At = f.Scope.Check
 		return v
-	case f.Kind == finding.Property && len(steps) > 0:
-		step = &steps[len(steps)-1]
-	case f.Kind == finding.Typestate && len(evidence) > 0:
-		step = &evidence[0]
+	case f.Kind == finding.Property && len(f.Witness) > 0:
+		step = &f.Witness[len(f.Witness)-1]
+	case f.Kind == finding.Typestate && len(f.Evidence) > 0:
+		step = &f.Evidence[0]
 	default:
 		return v
 	}
-	if frames := r.live.Frames(step.Stack); len(frames) > 0 {
-		v.At = fmt.Sprintf("%s %s+%#x", frames[0].Module, frames[0].Function, frames[0].Offset)
+	if len(step.Frames) == 0 {
+		return v
 	}
+	frame := &step.Frames[0]
+	file := frame.Module
+	if file == program {
+		file = "program"
+	}
+	v.At = fmt.Sprintf("%s %s+%#x", file, frame.Function, frame.Offset)
 	return v
 }
 
@@ -59,14 +67,13 @@ func (a *tryAnswer) unviolated(want violation) string {
 	return "the run followed the schedule, and did not violate " + want.Property
 }
 
-// routes returns the schedules of the tries of a finding, which take turns: with the numbers that the operations had in
-// the run, and without.
-func (t *trying) routes(f *report.Finding) ([]*steer.Plan, error) {
+// route returns a schedule along the witness of a finding, with the numbers that the operations had in the run.
+func (t *trying) route(f *report.Finding) (*steer.Plan, error) {
 	r, err := t.router(f)
 	if err != nil {
 		return nil, err
 	}
-	return r.plans()
+	return r.plan()
 }
 
 // router returns the router of a finding.
@@ -74,18 +81,6 @@ func (t *trying) router(f *report.Finding) (r *router, err error) {
 	r = &router{trying: t, of: f, places: map[operation]steer.Site{}}
 	r.route, err = t.run.counter.Route(&f.Finding, r.stops)
 	return r, err
-}
-
-// plans returns the route as schedules for the loader: with the numbers that the operations had in the run, and without.
-func (r *router) plans() (out []*steer.Plan, err error) {
-	for _, counted := range []bool{true, false} {
-		plan, err := r.plan(counted)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, plan)
-	}
-	return out, nil
 }
 
 // router makes schedules for the loader of the route of a finding.
@@ -126,8 +121,7 @@ func (r *router) call(stack event.StackID) steer.Site {
 	if i < 0 || run.OfLibrary(frames[i]) {
 		return steer.Site{}
 	}
-	site, _, _ := r.site(stack) // the zero Site where it is not known
-	return site
+	return r.site(stack).site // the zero Site where it is not known
 }
 
 func (r *router) stops(s *finding.Step) bool {
@@ -135,17 +129,17 @@ func (r *router) stops(s *finding.Step) bool {
 	return ok
 }
 
-// plan returns a schedule for the loader. With counted, operations have the numbers that they had in the run.
-func (r *router) plan(counted bool) (*steer.Plan, error) {
+// plan returns a schedule for the loader, with the numbers that operations had in the run.
+func (r *router) plan() (*steer.Plan, error) {
 	plan := &steer.Plan{Exact: true}
 	for i := range r.route {
 		s := &r.route[i]
-		path, err := r.path(s.Step.Thread)
+		thread, err := r.path(s.Step.Thread)
 		if err != nil {
 			return nil, err
 		}
 		site, _ := r.place(s.Step.Op, s.Step.Stack)
-		g := steer.Gate{Thread: path, Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
+		g := steer.Gate{Thread: thread, Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
 		g.Returns = site.At == 0 && confirm.Returns(s.Step.Op, s.Step.Flags) || s.Step.Op == event.Return && r.atEntry(s.Step.Stack)
 		if r.of.Kind.Specified() && s.Step.Op < event.Acquire {
 			g.Pause = 2*property.MaxDelay + time.Millisecond // the record proves the order of two accesses then
@@ -154,9 +148,7 @@ func (r *router) plan(counted bool) (*steer.Plan, error) {
 			g.Site = len(plan.Sites)
 			plan.Sites = append(plan.Sites, site)
 		}
-		if counted {
-			g.Count = r.count(&s.Step, s.Since, site)
-		}
+		g.Count = r.count(&s.Step, s.Since, site)
 		plan.Gates = append(plan.Gates, g)
 	}
 	return plan, plan.Check()

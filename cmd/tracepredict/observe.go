@@ -359,7 +359,7 @@ type observation struct {
 	// divided reports that loads of one variable turned out to be of several (event.Wider).
 	divided bool
 	steer   *steer.Plan               // the schedule of a try; nil: the run is none
-	counter *confirm.Counter          // nil without --confirm
+	counter *confirm.Counter          // nil if nobody needs to know how other runs are steered
 	runner  *tries.Runner             // nil: nothing is tried
 	untried string                    // why --confirm tries nothing; "" if it does
 	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none
@@ -467,7 +467,7 @@ func (r *observation) sinks(attached bool) observer.Options {
 	if r.profile != nil {
 		o.Sinks = append(o.Sinks, r.profile)
 	}
-	if r.flags.confirm {
+	if r.flags.confirm || !attached && r.flags.to.has("json") {
 		r.counter = confirm.NewCounter()
 		o.Sinks = append(o.Sinks, r.counter)
 	}
@@ -648,6 +648,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 		return false, errors.Join(err, r.finishFiles(summary), r.printer.close())
 	}
 	rep.Run.Notes = append(rep.Run.Notes, notes...)
+	r.addSteering(&rep)
 	r.confirm(&rep)
 	if rep.Stats = r.stats(); rep.Stats != nil {
 		rep.Stats.Monitor = monitor
@@ -841,13 +842,16 @@ func (a *app) underParent(exec func() error) error {
 	return exec()
 }
 
-func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) error {
+func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) (err error) {
 	order, err := readOrder(a.try)
+	if order != nil {
+		f.becomeTry(order.Specified)
+	}
+	if a.try != nil {
+		defer func() { err = a.answerFailure(err) }()
+	}
 	if err != nil {
 		return err
-	}
-	if order != nil {
-		f.becomeTry(order)
 	}
 	path, notFound := target.ResolveProgram(args[0])
 	var script []string

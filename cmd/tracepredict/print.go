@@ -51,6 +51,17 @@ type reportFlags struct {
 }
 
 func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
+	f.registerShown(cmd)
+	fs := cmd.Flags()
+	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
+	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
+	fs.StringVar(&f.analysisTime, "analysis-time", analysisTime, "how long the analysis may take after the run has ended: what it has not searched then is counted, and potential at most; `D` is a time (30s), auto, which is 10s or a tenth of the run's time, whichever is more, or none")
+	fs.StringVar(&f.memory, "memory", memoryAuto, "memory `SIZE` (512M, 4G) that the tool may use: when it is full, the oldest of what is kept of the run goes, and the report says so; auto is a quarter of the machine's, or of what its control group may use")
+	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
+}
+
+// registerShown registers the flags that say what of a report is shown, and where.
+func (f *reportFlags) registerShown(cmd *cobra.Command) {
 	f.suppressFlags.register(cmd)
 	fs := cmd.Flags()
 	f.to.register(fs)
@@ -60,11 +71,6 @@ func (f *reportFlags) register(cmd *cobra.Command, analysisTime string) {
 	fs.StringVar(&f.baseline, "baseline", "", "compare with the report in `FILE`, which --format json or sarif wrote: only findings that it does not have are shown, and determine the exit status; the others are named in one line")
 	fs.BoolVar(&f.failOnMined, "fail-on-mined", false, "let findings on typestates that are marked as mined determine the exit status as others do; without it, somebody must have read the typestate and removed the mark")
 	fs.BoolVar(&f.verbose, "verbose", false, "list in a text report every variable that --watch-shared watched and what became of it, every suppression and what it left out, the details of all findings if they are more than ten, each note by itself, and long call stacks in full")
-	fs.BoolVar(&f.stats, "stats", false, "report statistics too: events by kind, CPU time and memory of the tool, CPU time of the program, how full the ring buffer was and, with --spec, how much of the lattice was built and how long verdicts took")
-	fs.IntVar(&f.history, "history", 0, fmt.Sprintf("critical sections `N` kept for each lock and thread, to predict from (%d if 0, at least 2), and events in proportion; what is discarded or evicted is counted and reported", predict.DefaultSections))
-	fs.StringVar(&f.analysisTime, "analysis-time", analysisTime, "how long the analysis may take after the run has ended: what it has not searched then is counted, and potential at most; `D` is a time (30s), auto, which is 10s or a tenth of the run's time, whichever is more, or none")
-	fs.StringVar(&f.memory, "memory", memoryAuto, "memory `SIZE` (512M, 4G) that the tool may use: when it is full, the oldest of what is kept of the run goes, and the report says so; auto is a quarter of the machine's, or of what its control group may use")
-	fs.IntVar(&f.reversals, "reversals", 0, fmt.Sprintf("steps `N` that may be spent on schedules that reorder the critical sections of a lock; 0 is the default, %d; with -1 there is no such search", predict.DefaultReversals))
 }
 
 // files returns the files that the flags name.

@@ -14,7 +14,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schema [flags]",
 		Short: "Print the JSON Schema of reports with --format json or json2",
-		Long: `schema prints the JSON Schema (draft 2020-12) of the reports that exec, attach, hang and analyze write with
+		Long: `schema prints the JSON Schema (draft 2020-12) of the reports that exec, attach, hang, analyze and confirm write with
 --format json, or json2. Later versions may add fields, which the schema permits, but never change or remove one.`,
 		Example: `  tracepredict schema > report.schema.json
   tracepredict schema --format json2`,

@@ -420,7 +420,7 @@ func checkSteering(s *report.Steering) error {
 		if step.File < 0 || step.File >= len(s.Files) {
 			return fmt.Errorf("step %d of the steering is in file %d, and there are %d", i, step.File, len(s.Files))
 		}
-		for _, after := range step.After {
+		for _, after := range slices.Concat(step.After, step.Behind) {
 			if after < 0 || after >= len(s.Steps) {
 				return fmt.Errorf("step %d of the steering waits for step %d, and there are %d", i, after, len(s.Steps))
 			}

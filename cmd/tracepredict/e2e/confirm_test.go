@@ -373,9 +373,7 @@ func TestSteeredProgramOutlivesTheTool(t *testing.T) {
 // killedWhileHeld runs a program along a plan, kills the tool while a thread is held, and returns what the program prints.
 func killedWhileHeld(t *testing.T, program string, along steer.Plan) string {
 	t.Helper()
-	plan, err := json.Marshal(struct {
-		Plan steer.Plan `json:"plan"`
-	}{along})
+	plan, err := json.Marshal(along)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,6 +68,7 @@ var coreCommands = map[string][]string{
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
 	"profile":       {"TestProfileOfAProgram", "TestProfileOfAProcess", "TestScripts"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
+	"confirm":       {"TestScripts", "TestConfirmReport", "TestConfirmOtherProgram"},
 	"convert":       {"TestScripts"},
 	"mine":          {"TestMine", "TestMineAsAnotherUser"},
 	"suggest-scope": {"TestScripts", "TestSuggestScope"},
