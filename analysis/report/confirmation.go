@@ -18,6 +18,7 @@ type Confirmation struct {
 	Time      time.Duration `json:"time_ns"`          // that the last try took
 	Reason    string        `json:"reason,omitempty"` // why the finding is not confirmed
 	How       string        `json:"how,omitempty"`    // what happened; "": what the finding says
+	Core      string        `json:"core,omitempty"`   // where the core dump of a deadlock is; "": there is none
 }
 
 // Roles returns what each side of a finding does, by names that are the same in each run of the program; see fingerprint.
@@ -45,7 +46,11 @@ func (r *Report) TakeConfirmations() {
 func ConfirmationText(c *Confirmation) string {
 	switch {
 	case c.Confirmed:
-		return fmt.Sprintf("confirmed (try %d of %d, %.1f s): %s", c.Try, c.Tries, c.Time.Seconds(), cmp.Or(c.How, "the program was run again along the schedule, and hung"))
+		text := fmt.Sprintf("confirmed (try %d of %d, %.1f s): %s", c.Try, c.Tries, c.Time.Seconds(), cmp.Or(c.How, "the program was run again along the schedule, and hung"))
+		if c.Core != "" {
+			text += "; its core dump: " + c.Core
+		}
+		return text
 	case c.Try == 0:
 		return "not confirmed: " + c.Reason
 	}

@@ -24,9 +24,12 @@ import (
 
 // confirmFlags say whether, and how often, the program is run again to confirm findings.
 type confirmFlags struct {
-	confirm     bool
-	tries       int
-	confirmTime time.Duration
+	confirm      bool
+	tries        int
+	confirmTime  time.Duration
+	confirmStdin string // --confirm-stdin
+	confirmSetup string // --confirm-setup
+	confirmCore  bool   // --confirm-core
 }
 
 // The defaults of the flags, and the time that one finding may take.
@@ -47,20 +50,44 @@ func (f *confirmFlags) registerTries(cmd *cobra.Command) {
 	fs := cmd.Flags()
 	fs.IntVar(&f.tries, "tries", defaultTries, "to confirm a finding, run the program at most `N` times")
 	durationVar(fs, &f.confirmTime, "confirm-time", defaultConfirmTime, "how long all tries to confirm findings may take together, a time `D`; one finding takes 30s at most")
+	fs.StringVar(&f.confirmStdin, "confirm-stdin", "", "read standard input from `FILE` when the program is run to confirm findings, each time from its beginning")
+	fs.StringVar(&f.confirmSetup, "confirm-setup", "", "run `COMMAND` in a shell each time before the program is run to confirm findings, as to remove its files; if it fails, nothing more is tried")
+	fs.BoolVar(&f.confirmCore, "confirm-core", false, "keep a core dump of each deadlock that is confirmed; the report says where the kernel puts it")
 }
 
 func (f *confirmFlags) check() error {
 	if f.tries < 1 {
 		return usage("--tries %d: it is at least 1", f.tries)
 	}
+	if f.confirmStdin != "" {
+		if err := tries.CheckInput(f.confirmStdin); err != nil {
+			return usage("--confirm-stdin: %w", err)
+		}
+	}
 	return notNegative("confirm-time", f.confirmTime)
+}
+
+// checkExec is check for exec, which confirms findings only if it is asked to.
+func (f *confirmFlags) checkExec() error {
+	for name, given := range map[string]bool{"stdin": f.confirmStdin != "", "setup": f.confirmSetup != "", "core": f.confirmCore} {
+		if given && !f.confirm {
+			return usage("--confirm-%s is about runs that confirm findings: add --confirm", name)
+		}
+	}
+	return f.check()
+}
+
+// tryOptions returns the options of tries.
+func (f *confirmFlags) tryOptions() tries.Options {
+	return tries.Options{Input: f.confirmStdin, Setup: f.confirmSetup}
 }
 
 // tryOrder is what a try is to do.
 type tryOrder struct {
 	steer.Plan
 	// Specified: it observes what the specification speaks of, and says what is violated.
-	Specified bool `json:"specified,omitempty"`
+	Specified bool  `json:"specified,omitempty"`
+	Core      *hang `json:"core,omitempty"` // the deadlock of which a core dump is kept; nil: of none
 }
 
 // becomeTry makes the flags those of a try to confirm a finding: it observes locks alone, or what the specification says
@@ -80,6 +107,7 @@ type tryAnswer struct {
 	Outcome steer.Outcome `json:"outcome"`
 	Failed  string        `json:"failed,omitempty"` // why threads could not be steered
 	Hangs   []hang        `json:"hangs"`            // the deadlocks that happened
+	Core    string        `json:"core,omitempty"`   // where the core dump is; "": there is none
 	// Violations are what the run has violated of the specification.
 	Violations []violation `json:"violations,omitempty"`
 }
@@ -111,6 +139,7 @@ func (h *hang) is(want *hang) bool {
 // tool has all its privileges then, and the program has not run.
 func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) {
 	if try != nil {
+		r.hangs.coreOf = order.Core
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
 		r.steer = &order.Plan
 		return nil
@@ -118,7 +147,7 @@ func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) 
 	if !r.flags.confirm {
 		return nil
 	}
-	if r.runner, err = tries.Start(); err != nil {
+	if r.runner, err = tries.Start(r.flags.confirmFlags.tryOptions()); err != nil {
 		r.untried = err.Error()
 	}
 	return nil
@@ -145,7 +174,7 @@ func readOrder(try *tries.Try) (*tryOrder, error) {
 // answerTry says what happened in a try.
 func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 	out, err := r.live.Session.Steered()
-	answer := tryAnswer{Outcome: out, Hangs: []hang{}}
+	answer := tryAnswer{Outcome: out, Hangs: []hang{}, Core: r.hangs.core}
 	if err != nil {
 		answer.Failed = err.Error()
 	}
@@ -186,7 +215,7 @@ func (r *observation) confirm(rep *report.Report) {
 // all tries to confirm findings, and enters what came of it.
 func (t *trying) all(chosen []*report.Finding, f *confirmFlags, stderr io.Writer) {
 	fmt.Fprintf(stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), f.confirmTime)
-	t.tries, t.end = f.tries, time.Now().Add(f.confirmTime)
+	t.tries, t.core, t.end = f.tries, f.confirmCore, time.Now().Add(f.confirmTime)
 	for _, f := range chosen {
 		f.Confirmation = t.finding(f)
 		if c := f.Confirmation; f.Confidence == finding.Confirmed && !c.Confirmed {
@@ -246,6 +275,9 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	for n := range t.tries {
 		left := time.Until(end)
 		switch {
+		case t.ended != "":
+			out.Reason = t.ended
+			return out
 		case isClosed(t.stop):
 			out.Reason = cmp.Or(out.Reason, "it was ended by a signal")
 			return out
@@ -255,9 +287,13 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 		}
 		tryBegun := time.Now()
 		answer, why := t.try(f, plan(n), left)
+		if t.ended != "" { // the program did not run
+			out.Reason = t.ended
+			return out
+		}
 		out.Try, out.Time = n+1, time.Since(tryBegun)
 		if why == "" {
-			out.Confirmed, out.Reason = true, ""
+			out.Confirmed, out.Reason, out.Core = true, "", report.Clean(answer.Core)
 			switch {
 			case f.Kind == finding.Race:
 				out.How = t.met(f, plan(n), answer.Outcome.Met, time.Until(end))
@@ -349,12 +385,19 @@ func uncounted(first *steer.Plan) *steer.Plan {
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.
 func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (a tryAnswer, why string) {
 	order := tryOrder{Plan: *plan, Specified: f.Kind.Specified()}
+	if t.core && f.Kind == finding.Deadlock {
+		order.Core = hangOf(f)
+	}
 	text, err := json.Marshal(order)
 	if err != nil {
 		return a, fmt.Sprintf("write the schedule: %v", err)
 	}
 	b, err := t.runner.Run(text, limit, t.stop)
+	var setup *tries.SetupError
 	switch {
+	case errors.As(err, &setup):
+		t.ended = "the command of --confirm-setup " + report.Clean(setup.Why)
+		return a, t.ended
 	case errors.Is(err, tries.ErrLate):
 		return a, fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
 	case err != nil:

@@ -25,7 +25,7 @@ func (a *app) confirmCommand() *cobra.Command {
 the report predicts, as exec --confirm does after its own run (docs/confirm.md). It prints the report with what came of it.
 
 PROGRAM must be the one that the report is of: the same build, which may have been moved to another folder. Its standard input is
-that of tracepredict, which must be /dev/null or a file. What it prints is discarded. Findings about a
+that of tracepredict, which must be /dev/null or a file, or --confirm-stdin. What it prints is discarded. Findings about a
 specification need that too: give --spec, --check and --watch as then.
 
 Exit status: 0 without findings (of the confidence that --fail-on names, confirmed or not), 66 with, 125 if tracepredict failed,
@@ -69,7 +69,7 @@ func (a *app) confirm(f *observeFlags, name string, args []string) error {
 	if err != nil {
 		return err
 	}
-	files := append(f.reportFlags.files(f.spec.file), userFile{flag: "the report", name: name}, userFile{flag: "the program", name: path})
+	files := append(f.reportFlags.files(f.spec.file), userFile{flag: "the report", name: name}, userFile{flag: "the program", name: path}, userFile{flag: "--confirm-stdin", name: f.confirmStdin})
 	if err := refuseSame(files...); err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (a *app) confirmAll(f *observeFlags, p *reported, rep *report.Report) {
 	if len(chosen) == 0 {
 		return
 	}
-	runner, err := tries.Start()
+	runner, err := tries.Start(f.confirmFlags.tryOptions())
 	if err != nil {
 		for _, x := range chosen {
 			x.Confirmation = &report.Confirmation{Reason: err.Error()}

@@ -40,6 +40,10 @@ type hangWatcher struct {
 	// of hangs that have been handled; advised means that advise has printed its line.
 	reported int
 	advised  bool
+	// coreOf is the hang that ends with a core dump whatever --on-hang says; nil: none does. core says where the kernel
+	// puts that.
+	coreOf *hang
+	core   string
 }
 
 func newHangWatcher(r *observation, attached bool, stderr io.Writer) *hangWatcher {
@@ -138,9 +142,9 @@ func (h *hangWatcher) endProgram(f *finding.Finding) error {
 	if t, ok := h.run.live.Observer.ThreadInfo(f.Threads[0]); ok {
 		pid = int(t.TGID)
 	}
-	if h.run.flags.onHang == hangCore {
-		sig = unix.SIGABRT
-		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Sanitize(procfs.CoreDumpLocation(pid)))
+	if h.run.flags.onHang == hangCore || h.keepsCore(f) {
+		sig, h.core = unix.SIGABRT, procfs.CoreDumpLocation(pid)
+		fmt.Fprintf(h.stderr, "tracepredict: core dump: %s\n", report.Sanitize(h.core))
 	}
 	fmt.Fprintf(h.stderr, "tracepredict: ending process %d with %s, as --on-hang %s says\n", pid, unix.SignalName(sig), h.run.flags.onHang)
 	switch {
@@ -150,4 +154,14 @@ func (h *hangWatcher) endProgram(f *finding.Finding) error {
 		return s.DumpCore()
 	}
 	return s.Signal(sig)
+}
+
+// keepsCore reports whether a core dump of a hang is kept whatever --on-hang says.
+func (h *hangWatcher) keepsCore(f *finding.Finding) bool {
+	if h.coreOf == nil {
+		return false
+	}
+	resolved := report.Resolve(*f, h.run.live)
+	happened := hang{resolved.Fingerprint, resolved.Roles()}
+	return happened.is(h.coreOf)
 }

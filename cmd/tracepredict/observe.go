@@ -762,7 +762,7 @@ func (r *observation) finishFiles(summary run.Summary) error {
 
 // refuseSameFiles returns an error if a file is to be written that is read, is the program, or is written twice.
 func (f *observeFlags) refuseSameFiles(program string) error {
-	all := append(f.reportFlags.files(f.spec.file), userFile{flag: "--record", name: f.record, written: true}, userFile{flag: "--profile", name: f.profile, written: true}, userFile{flag: "the program", name: program})
+	all := append(f.reportFlags.files(f.spec.file), userFile{flag: "--record", name: f.record, written: true}, userFile{flag: "--profile", name: f.profile, written: true}, userFile{flag: "the program", name: program}, userFile{flag: "--confirm-stdin", name: f.confirmStdin})
 	for _, name := range f.sync {
 		all = append(all, userFile{flag: "--sync", name: name})
 	}
@@ -815,7 +815,7 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := again.check(); err != nil {
+			if err := again.checkExec(); err != nil {
 				return err
 			}
 			f.confirmFlags = again

@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -60,6 +62,12 @@ func (s *server) serve() {
 
 // try makes a try, and returns when that has ended, or is to end.
 func (s *server) try(o order) (a answer, err error) {
+	end := time.Now().Add(o.Limit)
+	if o.Setup != "" {
+		if a.Setup, err = s.setUp(o.Setup, o.Limit); err != nil || a.Setup != "" {
+			return a, err
+		}
+	}
 	stdin, err := s.input()
 	if err != nil {
 		return a, err
@@ -79,21 +87,82 @@ func (s *server) try(o order) (a answer, err error) {
 	if err != nil {
 		return a, err
 	}
-	if a.Late, err = s.wait(pid, o.Limit); err != nil || a.Late {
+	if a.Late, err = s.wait(pid, time.Until(end)); err != nil || a.Late {
 		return a, err
 	}
-	var ws unix.WaitStatus
-	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil {
+	if a.Status, err = statusOf(pid); err != nil {
 		return a, err
-	}
-	if a.Status = ws.ExitStatus(); ws.Signaled() {
-		a.Status = 128 + int(ws.Signal())
 	}
 	if _, err := result.Seek(0, io.SeekStart); err != nil {
 		return a, err
 	}
 	a.Answer, err = io.ReadAll(result)
 	return a, err
+}
+
+// statusOf returns the exit status of a child that has ended; 128 + n if signal n ended it.
+func statusOf(pid int) (int, error) {
+	var ws unix.WaitStatus
+	if _, err := unix.Wait4(pid, &ws, 0, nil); err != nil {
+		return 0, err
+	}
+	if ws.Signaled() {
+		return 128 + int(ws.Signal()), nil
+	}
+	return ws.ExitStatus(), nil
+}
+
+// setUp runs the command before a try. It returns why the command failed, with the last line that it wrote to standard
+// error; "" if it did not.
+func (s *server) setUp(command string, limit time.Duration) (why string, err error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return "", err
+	}
+	defer null.Close()
+	said, err := memory(nil)
+	if err != nil {
+		return "", err
+	}
+	defer said.Close()
+	pid, err := syscall.ForkExec("/bin/sh", []string{"sh", "-c", command}, &syscall.ProcAttr{
+		Env: os.Environ(), Files: []uintptr{null.Fd(), null.Fd(), said.Fd()}, Sys: &syscall.SysProcAttr{Setpgid: true},
+	})
+	if err != nil {
+		return "", fmt.Errorf("start /bin/sh: %w", err)
+	}
+	late, err := s.wait(pid, limit)
+	switch {
+	case err != nil:
+		return "", err
+	case late:
+		return fmt.Sprintf("had not ended after %.1f s", limit.Seconds()), nil
+	}
+	status, err := statusOf(pid)
+	if err != nil || status == 0 {
+		return "", err
+	}
+	return fmt.Sprintf("ended with status %d%s", status, lastLine(said)), nil
+}
+
+// maxSaid is how much of the end of what a command writes is read, in bytes.
+const maxSaid = 256
+
+// lastLine returns the last line of a file, after a colon; "" if there is none.
+func lastLine(f *os.File) string {
+	size, err := f.Seek(0, io.SeekEnd)
+	if err != nil {
+		return ""
+	}
+	b := make([]byte, min(size, maxSaid))
+	if _, err := f.ReadAt(b, size-int64(len(b))); err != nil {
+		return ""
+	}
+	text := strings.TrimSpace(string(b))
+	if text = text[strings.LastIndexByte(text, '\n')+1:]; text == "" {
+		return ""
+	}
+	return ": " + text
 }
 
 // wait waits until a try has ended, and reports whether its time was over first. It ends this process, and the try, if

@@ -57,7 +57,7 @@ func TestInput(t *testing.T) {
 		ok   bool
 	}{{null, fromNull, true}, {file, 8, true}, {r, 0, false}} {
 		os.Stdin = c.from
-		if got, err := inputOffset(); got != c.want || (err == nil) != c.ok {
+		if _, got, err := input(""); got != c.want || (err == nil) != c.ok {
 			t.Errorf("%s: %d, %v", c.from.Name(), got, err)
 		}
 	}

@@ -31,15 +31,21 @@ func confirmReport(t *testing.T, file, program string, status int, flags ...stri
 	all := slices.Concat([]string{"confirm", "--format", "json", "--output", again, "--format", "text", "--output", "-"}, flags, []string{file, "--", program})
 	tool := startTool(t, childOptions{Stdin: nothing(t)}, all...)
 	tool.want(status)
-	written, err := os.ReadFile(again)
+	return readConfirmed(t, again), tool.out.String()
+}
+
+// readConfirmed returns the findings of a report in JSON.
+func readConfirmed(t *testing.T, file string) []confirmed {
+	t.Helper()
+	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var r struct{ Findings []confirmed }
-	if err := json.Unmarshal(written, &r); err != nil {
+	if err := json.Unmarshal(text, &r); err != nil {
 		t.Fatal(err)
 	}
-	return r.Findings, tool.out.String()
+	return r.Findings
 }
 
 // TestConfirmReport: a report alone suffices to confirm what it predicts, also when the program has been moved. The text is
@@ -198,5 +204,92 @@ func TestConfirmTraceReport(t *testing.T) {
 	tool.want(125)
 	if text := tool.err.String(); !strings.Contains(text, "it does not say how the threads of another run are held") {
 		t.Errorf("printed: %s", text)
+	}
+}
+
+// confirmFed runs the program fed once with --confirm, its input through a pipe, and returns what came of its deadlock.
+func confirmFed(t *testing.T, args []string, flags ...string) confirmed {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "report.json")
+	all := []string{"exec", "--confirm", "--watch-shared=off", "--fail-on=never", "--tries=2", "--format", "json", "--output", file}
+	tool := startTool(t, childOptions{Stdin: strings.NewReader("eat\n")}, slices.Concat(all, flags, []string{"--", build(t, "gcc", "fed.c")}, args)...)
+	tool.want(0)
+	found := readConfirmed(t, file)
+	if len(found) != 1 || found[0].Confirmation == nil {
+		t.Fatalf("findings: %s", printed(t, found))
+	}
+	return found[0]
+}
+
+// TestConfirmStdin: with a file in the place of the pipe that was standard input, a deadlock is confirmed, if the file is the
+// right one.
+func TestConfirmStdin(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for input, confirms := range map[string]bool{"eat\n": true, "starve\n": false} {
+		file := filepath.Join(t.TempDir(), "input")
+		if err := os.WriteFile(file, []byte(input), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if c := confirmFed(t, nil, "--confirm-stdin", file).Confirmation; c.Confirmed != confirms {
+			t.Errorf("%q: %s", input, printed(t, c))
+		}
+	}
+}
+
+// TestConfirmSetup: a program that needs something done before it is run again is confirmed with that, and not without. A
+// command that fails ends all tries.
+func TestConfirmSetup(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, c := range []struct {
+		setup, reason string
+		try           int
+	}{
+		{"rm %s", "", 1},
+		{"true", "the run ended without it", 2},
+		{"echo it stays >&2; exit 5", "the command of --confirm-setup ended with status 5: it stays", 0},
+	} {
+		dir := t.TempDir()
+		input, made := filepath.Join(dir, "input"), filepath.Join(dir, "made")
+		if err := os.WriteFile(input, []byte("eat\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got := confirmFed(t, []string{made}, "--confirm-stdin", input, "--confirm-setup", strings.ReplaceAll(c.setup, "%s", made)).Confirmation
+		if got.Confirmed != (c.reason == "") || got.Try != c.try || !strings.HasSuffix(got.Reason, c.reason) {
+			t.Errorf("%s: %s", c.setup, printed(t, got))
+		}
+	}
+}
+
+// TestConfirmCore: of a deadlock that is confirmed a core dump is kept, and the report says where; without the flag, there is
+// none.
+func TestConfirmCore(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	pattern, err := os.ReadFile("/proc/sys/kernel/core_pattern")
+	if err != nil || strings.ContainsAny(string(pattern), "|@/%") {
+		t.Skipf("the kernel does not put core dumps into the working directory: %q, %v", pattern, err)
+	}
+	input := filepath.Join(t.TempDir(), "input")
+	if err := os.WriteFile(input, []byte("eat\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, keep := range []bool{true, false} {
+		dir := t.TempDir()
+		file := filepath.Join(dir, "report.json")
+		args := []string{"exec", "--confirm", "--watch-shared=off", "--fail-on=never", "--confirm-stdin", input, "--format", "json", "--output", file}
+		if keep {
+			args = append(args, "--confirm-core")
+		}
+		startTool(t, childOptions{Dir: dir, Stdin: strings.NewReader("eat\n")}, append(args, "--", build(t, "gcc", "fed.c"))...).want(0)
+		found := readConfirmed(t, file)
+		if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
+			t.Fatalf("findings: %s", printed(t, found))
+		}
+		cores, err := filepath.Glob(filepath.Join(dir, "core*"))
+		if err != nil || len(cores) > 0 != keep || strings.Contains(found[0].Confirmation.Core, filepath.Join(dir, "core")) != keep {
+			t.Errorf("core dumps: %q, %v; %s", cores, err, printed(t, found))
+		}
 	}
 }

@@ -25,7 +25,7 @@ type confirmed struct {
 		Confirmed  bool
 		Try, Tries int
 		Reason     string
-		How        string
+		How, Core  string
 	} `json:"confirmation"`
 }
 
