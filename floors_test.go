@@ -82,6 +82,7 @@ var floors = []floor{
 	{"analysis/progress", []string{"analysis/finding", "analysis/report", "observer/run"}, "what is told while a program runs has the names of reports"},
 	{"analysis/atomicity", []string{"analysis/execution", "analysis/finding", "analysis/finding/reason", "analysis/part", "analysis/predict", "observer/event"}, "what may come between the events of a block, whatever names the block"},
 	{"analysis/bind", []string{"analysis/atomicity", "analysis/completion", "analysis/execution", "analysis/finding", "analysis/knowledge", "analysis/locks", "analysis/monitor", "analysis/part", "analysis/property", "analysis/scope", "analysis/spec", "analysis/spec/syntax", "analysis/stats", "analysis/typestate", "observer/event", "observer/lattice", "observer/run"}, "a specification is bound to a run by names"},
+	{"analysis/runs", []string{"analysis/finding", "analysis/report"}, "several runs are compared by their reports"},
 	{"analysis/replay", []string{"analysis/bind", "analysis/engine", "analysis/report", "analysis/verdict", "observer/event", "observer/run", "observer/clock", "observer/trace"}, "replay reads a trace into the engine"},
 	{"analysis/spec/syntax", []string{"probes/spelling"}, "the text of a specification is read without knowing what it means"},
 	{"analysis/spec/ir", nil, "the code of an expression knows no names and no events"},

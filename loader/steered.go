@@ -26,13 +26,14 @@ type steered struct {
 	tracee   *ptrace.Tracee
 	pid      int
 	signal   unix.Signal
-	attached []bool       // by site
-	early    map[int]bool // threads at their first stop whose creation has not been reported
-	looked   time.Time    // when it was looked last who runs
-	failed   error        // why threads could not be steered; nil: they could
-	meeting  *meeting     // nil: the plan has no pair
-	exact    *exact       // nil: the plan is not exact
-	holding  atomic.Bool  // a thread is held
+	attached []bool        // by site
+	early    map[int]bool  // threads at their first stop whose creation has not been reported
+	looked   time.Time     // when it was looked last who runs
+	failed   error         // why threads could not be steered; nil: they could
+	meeting  *meeting      // nil: the plan has no pair
+	exact    *exact        // nil: the plan is not exact
+	delays   *steer.Delays // nil: the plan has no jitter
+	holding  atomic.Bool   // a thread is held
 }
 
 // tickEvery is the time between two looks at what goes on while threads are held.
@@ -106,6 +107,9 @@ func (d *steered) begin(pid int) {
 	d.signal, d.failed = steer.Signal(pid)
 	d.state.First(pid)
 	d.exact.begin()
+	if d.plan.Jitter != nil {
+		d.delays = steer.NewDelays(*d.plan.Jitter, len(d.plan.Sites))
+	}
 	if m := d.meeting; m != nil {
 		m.close()
 		clear(m.counted)
@@ -181,6 +185,9 @@ func (d *steered) arm(tid int) {
 	if d.meeting != nil && d.failed == nil && !d.hasGates(tid) {
 		d.failed = d.meeting.arm(tid, d.is(tid))
 	}
+	if d.delays != nil && d.failed == nil && !d.delays.Knows(tid) {
+		d.failed = d.probes.Arm(tid, d.signal, d.delays.Created(tid, d.state.Path(tid)))
+	}
 }
 
 // hasGates reports whether a thread has gates of an exact plan before it.
@@ -204,18 +211,29 @@ func (d *steered) Created(parent, tid int) {
 	d.arm(tid)
 	if d.early[tid] {
 		delete(d.early, tid)
-		d.goOn(tid)
+		if !d.delayed(tid) {
+			d.goOn(tid)
+		}
 	}
 }
 
 // Begins implements ptrace.Steerer. A thread whose creation is yet to be reported waits for that, so that it does not
 // run past its gates. One of another process, of which this process has no files, does not.
 func (d *steered) Begins(tid int) (stays bool) {
-	if d.state == nil || d.state.Known(tid) || procfs.HasEnded(d.pid, tid) {
+	if d.state == nil || procfs.HasEnded(d.pid, tid) {
 		return false
+	}
+	if d.state.Known(tid) {
+		return d.delayed(tid)
 	}
 	d.early[tid] = true
 	return true
+}
+
+// delayed reports whether a thread that begins is held for some time.
+func (d *steered) delayed(tid int) bool {
+	defer d.noteHeld()
+	return d.delays != nil && d.delays.Begins(tid, time.Now())
 }
 
 // Came implements ptrace.Steerer.
@@ -237,6 +255,14 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 	if !ok {
 		return false
 	}
+	if d.delays != nil {
+		if !d.delays.Knows(tid) {
+			d.goOn(tid)
+			return true
+		}
+		d.failed = errors.Join(d.failed, d.probes.Arm(tid, d.signal, d.delays.Came(tid, site, time.Now())))
+		return true
+	}
 	on := d.state.Came(tid, site, time.Now())
 	d.arm(tid)
 	d.goOn(on...)
@@ -245,7 +271,7 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 
 // noteHeld records whether a thread is held.
 func (d *steered) noteHeld() {
-	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds())
+	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds() || d.delays != nil && d.delays.Holds())
 }
 
 // cameToAccess handles the stop of a thread that may be one of a pair.
@@ -275,6 +301,9 @@ func (d *steered) Ended(tid int) {
 		m.state.Ended(tid)
 		d.failed = errors.Join(d.failed, m.interrupted(tid))
 	}
+	if d.delays != nil {
+		d.delays.Ended(tid)
+	}
 	d.goOn(d.state.Ended(tid, time.Now())...)
 	d.armAll()
 }
@@ -299,6 +328,9 @@ func (d *steered) Tick() {
 	d.looked = now
 	if d.meeting != nil {
 		d.failed = errors.Join(d.failed, d.meeting.tick(now, d.going))
+	}
+	if d.delays != nil {
+		d.goOn(d.delays.Tick(now)...)
 	}
 	if d.state.Held() == 0 {
 		return

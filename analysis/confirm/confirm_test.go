@@ -107,6 +107,9 @@ func TestCounter(t *testing.T) {
 	if got, ok := counter.Path(5); ok {
 		t.Errorf("T5 is %v", got)
 	}
+	if got := counter.Stacks(); !slices.Equal(got, []event.StackID{7, 8}) {
+		t.Errorf("call stacks of acquires: %v", got)
+	}
 	seven := func(s event.StackID) bool { return s == 7 }
 	any := func(event.StackID) bool { return true }
 	for _, tt := range []struct {

@@ -1,6 +1,8 @@
 package confirm
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
@@ -72,6 +74,20 @@ func (c *Counter) Remember(n *event.Names) {
 			n.AddStack(h.stack)
 		}
 	}
+}
+
+// Stacks returns the call stacks of acquires, each once, in the order in which threads came to them first.
+func (c *Counter) Stacks() (all []event.StackID) {
+	first := map[event.StackID]uint64{}
+	for _, hits := range c.hits {
+		for i := range hits {
+			h := &hits[i]
+			if seq, known := first[h.stack]; h.acquires() && (!known || h.seq < seq) {
+				first[h.stack] = h.seq
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Keys(first), func(a, b event.StackID) int { return cmp.Compare(first[a], first[b]) })
 }
 
 // Path returns a thread by its creation: how many threads had been created before it by the same thread, from the first

@@ -38,6 +38,8 @@ type Run struct {
 	Coverage *Coverage
 	// Failed says how and where tracepredict itself failed, so that the report is incomplete; "" if it did not.
 	Failed string
+	// Repeated are the runs, in order, if there were several; the other fields are about the first one.
+	Repeated []Repetition
 	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }
@@ -135,6 +137,8 @@ type Finding struct {
 	Suppression string   // a block that suppresses it; "" if it was not requested
 	// Confirmation is what came of running the program again; nil if that was not requested.
 	Confirmation *Confirmation
+	// Runs says in which of several runs it was seen; nil if there was one, or it is one of no single run.
+	Runs *Runs
 	// Steering says how another run is led into the finding; nil if that is not known.
 	Steering *Steering
 }

@@ -68,8 +68,8 @@ func (f *confirmFlags) check() error {
 }
 
 // checkExec is check for exec, which confirms findings only if it is asked to.
-func (f *confirmFlags) checkExec() error {
-	for name, given := range map[string]bool{"stdin": f.confirmStdin != "", "setup": f.confirmSetup != "", "core": f.confirmCore} {
+func (f *confirmFlags) checkExec(repeats bool) error {
+	for name, given := range map[string]bool{"stdin": f.confirmStdin != "" && !repeats, "setup": f.confirmSetup != "" && !repeats, "core": f.confirmCore} {
 		if given && !f.confirm {
 			return usage("--confirm-%s is about runs that confirm findings: add --confirm", name)
 		}
@@ -88,6 +88,17 @@ type tryOrder struct {
 	// Specified: it observes what the specification speaks of, and says what is violated.
 	Specified bool  `json:"specified,omitempty"`
 	Core      *hang `json:"core,omitempty"` // the deadlock of which a core dump is kept; nil: of none
+	// Repeat: the run is one of several that are observed in full, and not one to confirm a finding.
+	Repeat bool `json:"repeat,omitempty"`
+}
+
+// become makes the flags those of a try.
+func (f *observeFlags) become(order *tryOrder) {
+	if order.Repeat {
+		f.becomeRepetition()
+	} else {
+		f.becomeTry(order.Specified)
+	}
 }
 
 // becomeTry makes the flags those of a try to confirm a finding: it observes locks alone, or what the specification says
@@ -99,7 +110,7 @@ func (f *observeFlags) becomeTry(specified bool) {
 		f.watch, f.hw, f.spec = nil, nil, specFlags{formula: formulaOrder}
 	}
 	f.record, f.profile, f.to, f.baseline, f.generate, f.monitor = "", "", destinations{}, "", "", monitorAuto
-	f.duration, f.stats, f.progress = 0, false, false
+	f.duration, f.stats, f.progress, f.repeatFlags = 0, false, false, repeatFlags{}
 }
 
 // tryAnswer is what a try says of its run.
@@ -141,10 +152,16 @@ func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) 
 	if try != nil {
 		r.hangs.coreOf = order.Core
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
+		if order.Repeat {
+			r.answer = func(rep report.Report) error { return r.answerRepetition(try, rep) }
+			if order.Jitter == nil {
+				return nil
+			}
+		}
 		r.steer = &order.Plan
 		return nil
 	}
-	if !r.flags.confirm {
+	if !r.flags.confirm && r.flags.repeat < 2 {
 		return nil
 	}
 	if r.runner, err = tries.Start(r.flags.confirmFlags.tryOptions()); err != nil {
@@ -207,7 +224,13 @@ func (r *observation) confirm(rep *report.Report) {
 		return
 	}
 	t := trying{run: r, runner: r.runner, stop: r.end.signalled, program: realPath(rep.Run.Program)}
-	t.planner = t.planned
+	other := reported{program: t.program, specified: true}
+	t.planner = func(f *report.Finding) (func(int) *steer.Plan, error) {
+		if f.Runs != nil && f.Runs.Shown > 1 { // it is of another run, of which no more is known
+			return other.planned(f)
+		}
+		return t.planned(f)
+	}
 	t.all(chosen, &r.flags.confirmFlags, r.stderr)
 	rep.TakeConfirmations()
 }
@@ -262,6 +285,9 @@ type callSite struct {
 	err    error
 }
 
+// bySignal is why a finding is not confirmed when a signal has ended the tries.
+const bySignal = "it was ended by a signal"
+
 // finding tries to confirm a finding.
 func (t *trying) finding(f *report.Finding) *report.Confirmation {
 	begun := time.Now()
@@ -279,7 +305,7 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 			out.Reason = t.ended
 			return out
 		case isClosed(t.stop):
-			out.Reason = cmp.Or(out.Reason, "it was ended by a signal")
+			out.Reason = cmp.Or(out.Reason, bySignal)
 			return out
 		case left <= 0:
 			out.Reason = cmp.Or(out.Reason, "there was no time left")
@@ -400,6 +426,8 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 		return a, t.ended
 	case errors.Is(err, tries.ErrLate):
 		return a, fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
+	case err != nil && isClosed(t.stop):
+		return a, bySignal
 	case err != nil:
 		return a, err.Error()
 	}

@@ -212,25 +212,26 @@ type observeFlags struct {
 	coneFlags
 	lockFlags
 	misuseFlags
-	confirmFlags // only exec has these
-	action       []string
-	monitor      string // --monitor
-	record       string
-	profile      string
-	duration     time.Duration
-	ring         int
-	lossy        bool
-	touchOthers  bool // --touch-other-processes
-	follow       bool
-	order        string
-	stacks       string
-	removal      loader.RemovalLimits
-	budget       string
-	guarded      uint64
-	progress     bool
-	onHang       string
-	noPlanCache  bool
-	settle       time.Duration // only attach has this flag
+	confirmFlags // only exec has these, and repeatFlags
+	repeatFlags
+	action      []string
+	monitor     string // --monitor
+	record      string
+	profile     string
+	duration    time.Duration
+	ring        int
+	lossy       bool
+	touchOthers bool // --touch-other-processes
+	follow      bool
+	order       string
+	stacks      string
+	removal     loader.RemovalLimits
+	budget      string
+	guarded     uint64
+	progress    bool
+	onHang      string
+	noPlanCache bool
+	settle      time.Duration // only attach has this flag
 }
 
 func (f *observeFlags) register(cmd *cobra.Command) {
@@ -363,6 +364,7 @@ type observation struct {
 	runner  *tries.Runner             // nil: nothing is tried
 	untried string                    // why --confirm tries nothing; "" if it does
 	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none
+	orders  lockOrders                // the first acquire of each lock order, if the program is run several times
 }
 
 func newObservation(f *observeFlags, program string, stderr io.Writer, waits *parent.Link, attached bool) (*observation, error) {
@@ -467,9 +469,12 @@ func (r *observation) sinks(attached bool) observer.Options {
 	if r.profile != nil {
 		o.Sinks = append(o.Sinks, r.profile)
 	}
-	if r.flags.confirm || !attached && r.flags.to.has("json") {
+	if r.flags.confirm || r.flags.repeats() || !attached && r.flags.to.has("json") {
 		r.counter = confirm.NewCounter()
 		o.Sinks = append(o.Sinks, r.counter)
+	}
+	if r.flags.repeats() {
+		o.Sinks = append(o.Sinks, &r.orders)
 	}
 	return o
 }
@@ -649,6 +654,7 @@ func (r *observation) report(res loader.Result, program string) (fails bool, err
 	}
 	rep.Run.Notes = append(rep.Run.Notes, notes...)
 	r.addSteering(&rep)
+	r.repeat(&rep)
 	r.confirm(&rep)
 	if rep.Stats = r.stats(); rep.Stats != nil {
 		rep.Stats.Monitor = monitor
@@ -788,6 +794,7 @@ func (a *app) execCommand() *cobra.Command {
 	var f observeFlags
 	var user string
 	var again confirmFlags
+	var repeated repeatFlags
 	cmd := &cobra.Command{
 		Use: "exec [flags] -- PROGRAM [ARG...]",
 
@@ -815,15 +822,16 @@ Exit status: the program's own (128 + n if signal n ended it); 66 if there are f
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := again.checkExec(); err != nil {
+			if err := cmp.Or(again.checkExec(repeated.repeats()), repeated.check()); err != nil {
 				return err
 			}
-			f.confirmFlags = again
+			f.confirmFlags, f.repeatFlags = again, repeated
 			return a.underParent(func() error { return a.exec(cmd.Context(), &f, user, args) })
 		},
 	}
 	f.register(cmd)
 	again.register(cmd)
+	repeated.register(cmd)
 	cmd.Flags().StringVar(&user, "user", "", "run the program as user `NAME`; under sudo, as the user who called it by default")
 	cmd.Flags().SetInterspersed(false)
 	return cmd
@@ -845,7 +853,7 @@ func (a *app) underParent(exec func() error) error {
 func (a *app) exec(ctx context.Context, f *observeFlags, user string, args []string) (err error) {
 	order, err := readOrder(a.try)
 	if order != nil {
-		f.becomeTry(order.Specified)
+		f.become(order)
 	}
 	if a.try != nil {
 		defer func() { err = a.answerFailure(err) }()

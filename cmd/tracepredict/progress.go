@@ -19,6 +19,9 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	if r.flags.settle > 0 && r.quiet == nil {
 		r.quiet = progress.NewQuiet(r.flags.settle, nil)
 	}
+	if r.flags.repeats() {
+		opts.OnEdge = r.orders.add
+	}
 	if !r.flags.progress && r.quiet == nil {
 		return opts
 	}
@@ -26,7 +29,12 @@ func (r *observation) locks(stderr io.Writer) goodlock.Options {
 	if r.flags.progress {
 		edges.Out = stderr
 	}
-	opts.OnEdge = edges.Report
+	opts.OnEdge = func(s finding.Step) {
+		edges.Report(s)
+		if r.flags.repeats() {
+			r.orders.add(s)
+		}
+	}
 	return opts
 }
 

@@ -21,7 +21,7 @@ const steeringTime = 10 * time.Second
 
 // addSteering adds to a report of the run how other runs are led into its findings.
 func (r *observation) addSteering(rep *report.Report) {
-	if r.counter == nil || !r.flags.to.has("json") {
+	if r.counter == nil || !r.flags.repeats() && !r.flags.to.has("json") {
 		return
 	}
 	files := fileTable{builds: map[string]string{}, program: realPath(rep.Run.Program)}

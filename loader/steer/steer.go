@@ -29,6 +29,8 @@ type Plan struct {
 	// Exact: threads stop before the very instructions, by hardware breakpoints, and a Gate can wait for what is executed
 	// there. Otherwise all sites are calls, and threads stop at the entry of what is called.
 	Exact bool `json:"exact,omitempty"`
+	// Jitter delays threads at random, instead of a schedule; nil: it does not.
+	Jitter *Jitter `json:"jitter,omitempty"`
 }
 
 // Site is an instruction in a file.
@@ -165,6 +167,9 @@ func (s *Steering) add(tid int, path []int) {
 
 // Known reports whether First or Created has named the thread.
 func (s *Steering) Known(tid int) bool { return s.paths[tid] != nil }
+
+// Path returns which thread a thread is, as in a Gate; nil if that is not known.
+func (s *Steering) Path(tid int) []int { return s.paths[tid] }
 
 // Is reports whether a thread is the one of a path, as in a Gate.
 func (s *Steering) Is(tid int, path []int) bool {

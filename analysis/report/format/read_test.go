@@ -190,10 +190,12 @@ func damaged(t *rapid.T, v any) any {
 // steered returns a report with all that says how other runs are led into its findings.
 func steered() report.Report {
 	r := reporttest.Shop(reporttest.All()...)
+	r.Run.Repeated = []report.Repetition{{Events: 9, Findings: 2, New: 2}, {Seed: 7, Failed: "it had not ended"}}
 	file := []report.SteeredFile{{Path: "/opt/shop/shop", Build: "8a"}}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		f.Confirmation = &report.Confirmation{Confirmed: i == 0, Try: i, Tries: 5, Time: time.Second, Reason: "nothing went on"}
+		f.Runs = &report.Runs{Seen: 2, Of: 3, Shown: 1 + i, Seed: uint64(7 * i)}
 		f.Depends = []report.Dependency{
 			{Dependency: finding.Dependency{Thread: f.Mentioned[0].ID, How: finding.Creates, On: 2}, Thread: f.Mentioned[0], Step: f.Evidence[0]},
 			{Dependency: finding.Dependency{Thread: f.Mentioned[0].ID, How: finding.Writes, On: 2}, Thread: f.Mentioned[0], Step: f.Evidence[0]},

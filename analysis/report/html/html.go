@@ -131,6 +131,9 @@ func itemOf(n report.Names, number int, c *report.Cause) item {
 			out.Facts = append(out.Facts, fact)
 		}
 	}
+	if f.Runs != nil {
+		out.Facts = append(out.Facts, [2]string{"runs", report.RunsText(f.Runs)})
+	}
 	if f.Confirmation != nil {
 		out.Facts = append(out.Facts, [2]string{"tried", report.ConfirmationText(f.Confirmation)})
 	}

@@ -48,6 +48,8 @@ type jsonRun struct {
 	Bounds    *run.Bounds    `json:"history,omitempty"`
 	// Coverage is present if it is known.
 	Coverage *jsonCoverage `json:"coverage,omitempty"`
+	// Repeated is present if there were several runs.
+	Repeated []report.Repetition `json:"repeated,omitempty"`
 	// Suppressed is present if suppressions were applied.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
@@ -86,6 +88,8 @@ type jsonFinding struct {
 	Suppression string `json:"suppression,omitempty"`
 	// Confirmation is present if the program was to be run again.
 	Confirmation *report.Confirmation `json:"confirmation,omitempty"`
+	// Runs is present if there were several runs, and one of them shows it.
+	Runs *report.Runs `json:"runs,omitempty"`
 	// Steering is present if it is known how another run is led into the finding.
 	Steering   *report.Steering `json:"steering,omitempty"`
 	Names      []string         `json:"objects"`
@@ -307,7 +311,7 @@ func toJSONRun(r report.Run) jsonRun {
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
-		Properties: toJSONProperties(r.Properties), Protocols: r.Protocols, Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: toJSONProperties(r.Properties), Protocols: r.Protocols, Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Repeated: report.CleanTexts(r.Repeated), Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}
@@ -328,7 +332,7 @@ func guarded(w run.Watched) run.Watched {
 
 // finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation, Steering: f.Steering}
+	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation, Runs: f.Runs, Steering: f.Steering}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
 	out.Witness, out.Sketch, out.Observed = e.steps(f.StepsShown(f.Witness), 1), e.steps(f.Sketch, 1), e.steps(f.StepsShown(f.Observed), 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {

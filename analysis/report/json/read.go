@@ -96,7 +96,7 @@ func (c *jsonConfidence) hidden() map[finding.Confidence]int {
 
 // toRun is the inverse of toJSONRun.
 func toRun(j *jsonRun) report.Run {
-	out := report.Run{Summary: j.Summary, Build: j.Build, Failed: j.Failed, Protocols: j.Protocols, Locks: j.Locks, Bounds: j.Bounds}
+	out := report.Run{Summary: j.Summary, Build: j.Build, Failed: j.Failed, Protocols: j.Protocols, Locks: j.Locks, Bounds: j.Bounds, Repeated: j.Repeated}
 	out.Cut, out.Watched, out.Untouched = j.Cut, j.Watched, j.Untouched
 	if len(j.Processes) > 1 {
 		out.Processes = j.Processes
@@ -191,7 +191,7 @@ func (d *decoder) finding(j *jsonFinding) (out report.Finding, err error) {
 	}
 	out = report.Finding{
 		Finding: *j.Finding, Reason: j.Reason, ThreadCount: j.ThreadCount, Explains: j.Explains, Fingerprint: j.Fingerprint,
-		Suppression: j.Suppression, Confirmation: j.Confirmation, Steering: j.Steering,
+		Suppression: j.Suppression, Confirmation: j.Confirmation, Runs: j.Runs, Steering: j.Steering,
 	}
 	f := &out.Finding
 	f.Kind, f.Confidence, f.Order = j.Kind, j.Confidence, finding.Order(report.Clean(string(f.Order)))

@@ -147,6 +147,9 @@ func text(f *report.Finding, related []location, more, cut int) string {
 		fmt.Fprintf(&b, ", %s", f.Reason)
 	}
 	b.WriteString(".")
+	if f.Runs != nil {
+		fmt.Fprintf(&b, "\n\n%s.", report.RunsText(f.Runs))
+	}
 	if f.Confirmation != nil {
 		fmt.Fprintf(&b, "\n\n%s.", report.ConfirmationText(f.Confirmation))
 	}

@@ -517,8 +517,11 @@ func (p *printer) briefBasis(number int, f *report.Finding) {
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 
-// confirmation prints what came of running the program again.
+// confirmation prints what came of running the program again, and in how many runs the finding was seen.
 func (p *printer) confirmation(f *report.Finding) {
+	if f.Runs != nil {
+		p.para(unchanged, 3, 5, report.RunsText(f.Runs)+".")
+	}
 	if f.Confirmation != nil {
 		p.para(unchanged, 3, 5, report.ConfirmationText(f.Confirmation)+".")
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // reportOf observes a program and returns its report in JSON, and what its text says.
@@ -291,5 +293,24 @@ func TestConfirmCore(t *testing.T) {
 		if err != nil || len(cores) > 0 != keep || strings.Contains(found[0].Confirmation.Core, filepath.Join(dir, "core")) != keep {
 			t.Errorf("core dumps: %q, %v; %s", cores, err, printed(t, found))
 		}
+	}
+}
+
+// TestConfirmInterrupted: Ctrl-C ends trying, and the report is written. Nothing of the tries is left.
+func TestConfirmInterrupted(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := copied(t, example(t, "shop"))
+	file, _ := reportOf(t, program, "--watch-shared=off")
+	ready := filepath.Join(t.TempDir(), "ready")
+	c := startTool(t, childOptions{Stdin: nothing(t)}, "confirm", "--confirm-setup", "touch "+ready+"; exec sleep 1000", file, "--", program)
+	poll(t, "the command of --confirm-setup", func() bool {
+		_, err := os.Stat(ready)
+		return err == nil || c.hasEnded()
+	})
+	c.signal(unix.SIGINT)
+	c.want(66)
+	if text := c.err.String(); !strings.Contains(text, "not confirmed in 1 of 5 tries: it was ended by a signal.") || !strings.Contains(text, "DEADLOCK predicted") {
+		t.Errorf("printed: %s", text)
 	}
 }
