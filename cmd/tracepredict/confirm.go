@@ -470,11 +470,7 @@ func (t *trying) plan(f *report.Finding, holds []confirm.Hold) (*steer.Plan, err
 		if err != nil {
 			return nil, err
 		}
-		g := steer.Gate{Thread: path, After: h.After, What: t.what(f, &h.Step)}
-		if g.Site = slices.Index(plan.Sites, call.site); g.Site < 0 {
-			g.Site = len(plan.Sites)
-			plan.Sites = append(plan.Sites, call.site)
-		}
+		g := steer.Gate{Thread: path, Site: plan.Use(call.site), After: h.After, What: t.what(f, &h.Step)}
 		g.Count, _ = t.run.counter.Number(h.Step.Thread, h.Step.Seq, func(s event.StackID) bool {
 			other := t.site(s)
 			return other.err == nil && other.behind == call.behind

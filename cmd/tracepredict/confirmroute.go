@@ -139,14 +139,10 @@ func (r *router) plan() (*steer.Plan, error) {
 			return nil, err
 		}
 		site, _ := r.place(s.Step.Op, s.Step.Stack)
-		g := steer.Gate{Thread: thread, Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
+		g := steer.Gate{Thread: thread, Site: plan.Use(site), Behind: s.Behind, Optional: s.After, What: r.what(r.of, &s.Step)}
 		g.Returns = site.At == 0 && confirm.Returns(s.Step.Op, s.Step.Flags) || s.Step.Op == event.Return && r.atEntry(s.Step.Stack)
 		if r.of.Kind.Specified() && s.Step.Op < event.Acquire {
 			g.Pause = 2*property.MaxDelay + time.Millisecond // the record proves the order of two accesses then
-		}
-		if g.Site = slices.Index(plan.Sites, site); g.Site < 0 {
-			g.Site = len(plan.Sites)
-			plan.Sites = append(plan.Sites, site)
 		}
 		g.Count = r.count(&s.Step, s.Since, site)
 		plan.Gates = append(plan.Gates, g)

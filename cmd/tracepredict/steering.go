@@ -121,15 +121,10 @@ func (p *reported) plan(s *report.Steering) *steer.Plan {
 		if step.Instruction {
 			site.Return, site.At = 0, step.Address
 		}
-		g := steer.Gate{
-			Thread: step.Thread, Site: slices.Index(plan.Sites, site), Count: step.Count, After: step.After, Behind: step.Behind,
+		plan.Gates = append(plan.Gates, steer.Gate{
+			Thread: step.Thread, Site: plan.Use(site), Count: step.Count, After: step.After, Behind: step.Behind,
 			Returns: step.Returns, Pause: step.Pause, Optional: step.Optional, What: step.Text,
-		}
-		if g.Site < 0 {
-			g.Site = len(plan.Sites)
-			plan.Sites = append(plan.Sites, site)
-		}
-		plan.Gates = append(plan.Gates, g)
+		})
 	}
 	if len(s.Meets) == 2 {
 		plan.Pair = &steer.Pair{}

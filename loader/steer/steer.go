@@ -33,6 +33,15 @@ type Plan struct {
 	Jitter *Jitter `json:"jitter,omitempty"`
 }
 
+// Use returns the number of a site, which it adds if the plan does not have it.
+func (p *Plan) Use(s Site) int {
+	if i := slices.Index(p.Sites, s); i >= 0 {
+		return i
+	}
+	p.Sites = append(p.Sites, s)
+	return len(p.Sites) - 1
+}
+
 // Site is an instruction in a file.
 type Site struct {
 	Module string `json:"module"`           // path of the file, as the process names it
