@@ -223,7 +223,8 @@ func (r *observation) confirm(rep *report.Report) {
 		}
 		return
 	}
-	t := trying{run: r, runner: r.runner, stop: r.end.signalled, program: realPath(rep.Run.Program)}
+	t := r.leading()
+	t.runner, t.stop, t.program = r.runner, r.end.signalled, realPath(rep.Run.Program)
 	other := reported{program: t.program, specified: true}
 	t.planner = func(f *report.Finding) (func(int) *steer.Plan, error) {
 		if f.Runs != nil && f.Runs.Shown > 1 { // it is of another run, of which no more is known
@@ -276,6 +277,21 @@ type trying struct {
 	stop    <-chan struct{} // closed by a signal
 	end     time.Time
 	sites   map[event.StackID]callSite
+	firsts  map[*report.Finding]firstPlan // what first has found out
+}
+
+// firstPlan is the schedule of the first try of a finding, or why there is none.
+type firstPlan struct {
+	plan *steer.Plan
+	err  error
+}
+
+// leading returns what knows how other runs are led into the findings of this one.
+func (r *observation) leading() *trying {
+	if r.leads == nil {
+		r.leads = &trying{run: r, firsts: map[*report.Finding]firstPlan{}}
+	}
+	return r.leads
 }
 
 // callSite is a call by which a lock was requested, with the address behind it in the process.
@@ -342,8 +358,17 @@ func (t *trying) planned(f *report.Finding) (plan func(n int) *steer.Plan, err e
 	return variants(first), nil
 }
 
-// first returns the schedule of the first try of a finding.
+// first returns the schedule of the first try of a finding, which must not be changed.
 func (t *trying) first(f *report.Finding) (*steer.Plan, error) {
+	found, known := t.firsts[f]
+	if !known {
+		found.plan, found.err = t.findFirst(f)
+		t.firsts[f] = found
+	}
+	return found.plan, found.err
+}
+
+func (t *trying) findFirst(f *report.Finding) (*steer.Plan, error) {
 	if f.Kind == finding.Race {
 		pair, err := t.pair(f)
 		if err != nil {
@@ -422,7 +447,7 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 	var setup *tries.SetupError
 	switch {
 	case errors.As(err, &setup):
-		t.ended = "the command of --confirm-setup " + report.Clean(setup.Why)
+		t.ended = setupFailed(setup)
 		return a, t.ended
 	case errors.Is(err, tries.ErrLate):
 		return a, fmt.Sprintf("the run had not ended after %.1f s", limit.Seconds())
@@ -438,6 +463,11 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 		return a, a.unviolated(violationOf(f, t.program))
 	}
 	return a, a.unconfirmed(f)
+}
+
+// setupFailed says why a program was not run again.
+func setupFailed(err *tries.SetupError) string {
+	return "the command of --confirm-setup " + report.Clean(err.Why)
 }
 
 // unconfirmed returns why a try has not confirmed a finding; "" if it has.

@@ -361,6 +361,7 @@ type observation struct {
 	divided bool
 	steer   *steer.Plan               // the schedule of a try; nil: the run is none
 	counter *confirm.Counter          // nil if nobody needs to know how other runs are steered
+	leads   *trying                   // nil before it is asked how other runs are led; see leading
 	runner  *tries.Runner             // nil: nothing is tried
 	untried string                    // why --confirm tries nothing; "" if it does
 	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none

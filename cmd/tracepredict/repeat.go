@@ -167,7 +167,7 @@ func (r *observation) jitter() steer.Plan {
 	}
 	seed := cmp.Or(r.flags.seed, rand.Uint32N(1<<31), 1)
 	plan := steer.Plan{Jitter: &steer.Jitter{Seed: uint64(seed)}, Sites: []steer.Site{}}
-	t := trying{run: r}
+	t := r.leading()
 	for _, stack := range r.counter.Stacks() {
 		if call := t.site(stack); call.err == nil && !slices.Contains(plan.Sites, call.site) && len(plan.Sites) < maxJitterSites {
 			plan.Sites = append(plan.Sites, call.site)
@@ -190,7 +190,7 @@ func (r *observation) repetition(delays steer.Plan, limit time.Duration) (out ru
 	var setup *tries.SetupError
 	switch {
 	case errors.As(err, &setup):
-		return runs.Run{Failed: "the command of --confirm-setup " + report.Clean(setup.Why)}
+		return runs.Run{Failed: setupFailed(setup)}
 	case errors.Is(err, tries.ErrLate):
 		return runs.Run{Failed: fmt.Sprintf("it had not ended after %.0f s, and was ended", limit.Seconds())}
 	case err != nil:

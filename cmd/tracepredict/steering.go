@@ -30,7 +30,7 @@ func (r *observation) addSteering(rep *report.Report) {
 		files.builds[s.Module.Path] = s.Module.Bin.BuildID()
 	}
 	rep.Run.Build = files.builds[files.program]
-	t := trying{run: r}
+	t := r.leading()
 	end := time.Now().Add(steeringTime)
 	for _, f := range candidates(rep, r.flags.set) {
 		first, err := t.firstBefore(end, f)
