@@ -213,7 +213,7 @@ func (x *exact) stepped(tid int) {
 	x.executed(tid)
 }
 
-// executed notes that a thread has executed the instruction of its gate, and lets go whose turn has come by that.
+// executed notes that a thread has executed the instruction of its gate, and lets those threads go on whose turn comes next.
 func (x *exact) executed(tid int) {
 	on := x.steered.state.Executed(tid, time.Now())
 	x.steered.arm(tid)

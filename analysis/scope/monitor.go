@@ -244,9 +244,9 @@ func (m *Monitor) typesOf(t *thread) []bool {
 	return has
 }
 
-// named gives a thread the types that another name makes it one of, from here on. It reports whether that is an event to keep
-// for other runs: one of the thread itself that changes its types. Where another thread may have given the name, it is not
-// known what comes before that, and other runs about the region are not looked at.
+// named handles that a thread has another name: from here on it has the types of threads of that name too. It reports whether
+// this event is to be kept for other runs, as it is if the thread named itself and has other types by that. If another thread
+// may have given the name, nothing tells what must come before this event, and other runs about the region are not looked at.
 func (m *Monitor) named(t *thread, itself bool) (keep bool) {
 	has := m.typesOf(t)
 	changes := !t.typed && !slices.Equal(has, t.has)

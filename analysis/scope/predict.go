@@ -14,8 +14,8 @@ import (
 // tried whether the state of the region before the action, with some such events on the other side, violates a check. All that
 // comes before that region stays as it was observed. Where events of a thread lie is a cut of its sequence; all cuts are
 // tried up to maxCuts of them, the extreme ones first. The begin of a thread is the first of its events: with none of them
-// before the action, the thread is in no region yet. What gives a thread a name by which it has other types is one of its events
-// too, if the thread itself does so: which types it has depends on the cut (typed). A schedule for the cut must be found and accepted by others
+// before the action, the thread is in no region yet. Where a thread gives itself a name, and has other types by that, this is one
+// of its events too, so that its types depend on the cut (typed). A schedule for the cut must be found and accepted by others
 // (History): that decides what is feasible, and here it is only guessed.
 
 // History makes schedules.
@@ -294,9 +294,9 @@ func (m *Monitor) count(counts *Counts, c *cuts, n int, times uint64) {
 	}
 }
 
-// typed returns the types that the thread has after its first n events, of which there is one, and passes each event of local
-// properties to read, if that is not nil, with the types that it has there. A thread that begins with them has those of its
-// last name until it has such an event, as setTypes gives them, and keeps them from then on.
+// typed returns the types that the thread has after its first n events, n at least 1. If read is not nil, it gets each event of
+// the local properties among them, with the types that the thread has there. A thread that begins among these events has,
+// until its first event of a local property, the types of its last name so far (setTypes); from then on names only add types.
 func (c *cuts) typed(n int, read func(e *counted, types []bool)) []bool {
 	types, typed := c.events[0].before, !c.begins
 	for i := range c.events[:n] {

@@ -42,8 +42,8 @@ func bpfFeatures() []feature {
 
 var returnZero = asm.Instructions{asm.Mov.Imm(asm.R0, 0), asm.Return()}
 
-// anyVersion is a kernel's version for programs of probes. Without one the library reads the kernel's own from
-// /proc/self/mem, which a process whose file gives it capabilities cannot open. The kernel ignores it, unless it is 0.
+// anyVersion is the kernel version that the tried programs name. The kernel ignores it. If it is 0, the eBPF library looks
+// the version up in /proc/self/mem, which a process with file capabilities may not open.
 const anyVersion = 1
 
 func probeBPF() error {

@@ -33,7 +33,7 @@ type formCost struct {
 // measureForms runs the program under either monitor in each round; which comes first alternates.
 func measureForms(c *config) (f kernelForm, err error) {
 	program := filepath.Join(c.dir, "steps")
-	if err := compileAs(program, "scripts/bench/testdata/steps.c"); err != nil {
+	if err := compileAs(program, "cmd/tracepredict/e2e/testdata/steps.c"); err != nil {
 		return f, err
 	}
 	steps := strconv.Itoa(int(formulaSteps * c.scale))
@@ -94,6 +94,6 @@ func (f *kernelForm) render(b *strings.Builder) {
 	if len(f.user.cpu) == 0 {
 		return
 	}
-	b.WriteString("\nWith `--monitor=kernel` the accesses that only a formula needs are no records (`scripts/bench/testdata/steps.c`). The probes at them are the same, " +
+	b.WriteString("\nWith `--monitor=kernel` the accesses that only a formula needs are no records (`cmd/tracepredict/e2e/testdata/steps.c`). The probes at them are the same, " +
 		"and cost most of the time: each traps, and where the kernel cannot emulate the instruction, it is stepped.\n")
 }

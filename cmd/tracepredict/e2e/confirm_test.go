@@ -108,9 +108,9 @@ func TestConfirmRaces(t *testing.T) {
 	}
 }
 
-// TestConfirmGuidedRace: where two threads come to their accesses only if critical sections are in another order than
-// they come in by themselves, the schedule leads there. Where something that the tool was not told of orders them, nothing
-// does.
+// TestConfirmGuidedRace: two threads can only meet at their accesses if the critical sections before these come in another
+// order than in a run that is left alone. The schedule brings about that order. It cannot where the program itself keeps the
+// order by something that the tool was not told of.
 func TestConfirmGuidedRace(t *testing.T) {
 	needBPF(t)
 	t.Parallel()

@@ -49,8 +49,9 @@ func TestScopePrograms(t *testing.T) {
 	}
 }
 
-// TestScopeOfNamedThread: a thread that gives itself its name, and so its type, in one region may have done so in another one,
-// unless it waited; where another thread gives the name, the report says that it did not look.
+// TestScopeOfNamedThread: a thread names itself in one region, and is of a type from then on. In another run it may have done
+// so in another region, which is predicted, unless it had to wait. If another thread gives the name, the report says that no
+// other runs were looked at.
 func TestScopeOfNamedThread(t *testing.T) {
 	needBPF(t)
 	t.Parallel()

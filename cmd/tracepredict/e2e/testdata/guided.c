@@ -1,6 +1,6 @@
 // A writer sets a variable within its critical section, and another after a critical section of the same lock: they can
-// only meet if the section of the other one comes first, which it did not in this run. Of the variable told that cannot
-// be: the first writer tells the other one by a pipe when it has left its section.
+// only meet if the section of the other one comes first, which it did not in this run. The variable told cannot
+// be raced on: after its section the first writer writes to a pipe, and the other writer waits for that.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-// A thread works and gives itself its name: "before" its work, or "behind" it, all between two turns of main.
+// A thread does its work and gives itself a name, both between the same two turns of main. The argument says when it does
+// the naming: "before" the work or "behind" it.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <string.h>

@@ -1,5 +1,6 @@
-// Main takes the lock three times, and posts between the first two. The thread works later, by its speed alone, or with "waits"
-// because it waits for the third; it gives itself a name first, or with "creator" main gives it.
+// Main takes the lock three times, and posts between the first two. Only its speed makes the
+// thread work after that; with "waits" it waits until main has taken the lock for the third time. Before it works it gives
+// itself a name; with "creator" main gives it.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-// A writer uses a connection, and tells main by a pipe when it has: main closes it after that, in every schedule. A
-// tool that does not look at pipes takes the order for one of speed.
+// A writer uses a connection and then writes to a pipe. Main reads the pipe before it closes the connection, so that the
+// close comes last in every schedule. A tool that does not look at pipes believes that only speed made it so.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
