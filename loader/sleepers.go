@@ -39,15 +39,35 @@ func markRunning(lines []bpf.Sleeper) {
 }
 
 // ReadMemory fills b from the memory of a process at addr. It returns false if not all of it can
-// be read.
+// be read. A first thread that has called pthread_exit has none any more; then another one's is read.
 func (a *Spaces) ReadMemory(pid int, addr uint64, b []byte) bool {
 	if len(b) == 0 {
 		return true
 	}
 	local := []unix.Iovec{{Base: &b[0]}}
 	local[0].SetLen(len(b))
-	n, err := unix.ProcessVMReadv(pid, local, []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}, 0)
+	remote := []unix.RemoteIovec{{Base: uintptr(addr), Len: len(b)}}
+	n, err := unix.ProcessVMReadv(pid, local, remote, 0)
+	if err == unix.ESRCH {
+		if tid := procfs.Living(pid); tid != pid {
+			n, err = unix.ProcessVMReadv(tid, local, remote, 0)
+		}
+	}
 	return err == nil && n == len(b)
+}
+
+// Shares reports whether the mapping at an address may be shared with other processes.
+func (a *Spaces) Shares(pid int, addr uint64) bool {
+	maps, err := procfs.Maps(pid)
+	if err != nil {
+		return true
+	}
+	for _, m := range maps {
+		if m.Lo <= addr && addr < m.Hi {
+			return m.Shared
+		}
+	}
+	return true
 }
 
 // Caught returns the signals for which a process has handlers: bit n-1 stands for signal n. ok

@@ -11,20 +11,29 @@ import (
 // thread, which shows the same.
 func Dir(pid int) string {
 	dir := fmt.Sprintf("/proc/%d", pid)
-	if _, err := os.Readlink(dir + "/exe"); err == nil {
-		return dir
-	}
-	tasks, err := os.ReadDir(dir + "/task")
-	if err != nil {
-		return dir
-	}
-	for _, t := range tasks {
-		task := dir + "/task/" + t.Name()
-		if _, err := os.Readlink(task + "/exe"); err == nil {
-			return task
-		}
+	if tid := Living(pid); tid != pid {
+		return fmt.Sprintf("%s/task/%d", dir, tid)
 	}
 	return dir
+}
+
+// Living returns the ID of a thread that has the memory of a process: that of its first thread, if this has not called
+// pthread_exit or if no other one is left.
+func Living(pid int) (tid int) {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	if _, err := os.Readlink(dir + "/exe"); err == nil {
+		return pid
+	}
+	tids, err := Threads(pid)
+	if err != nil {
+		return pid
+	}
+	for _, tid := range tids {
+		if _, err := os.Readlink(fmt.Sprintf("%s/task/%d/exe", dir, tid)); err == nil {
+			return tid
+		}
+	}
+	return pid
 }
 
 // Executable returns the path of the program that a process runs.

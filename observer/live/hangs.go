@@ -42,6 +42,8 @@ type Threads interface {
 	Sleepers() ([]bpf.Sleeper, error)
 	// ReadMemory fills b from the memory of a process.
 	ReadMemory(pid int, addr uint64, b []byte) bool
+	// Shares reports whether other processes may see what a process writes at an address, or may not be able to.
+	Shares(pid int, addr uint64) bool
 	// Caught returns the set of signals for which a process has handlers: bit n-1 is signal n.
 	Caught(pid int) (uint64, bool)
 	// Between calls f on the observer's goroutine, after all records made so far have been
@@ -249,12 +251,17 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	for _, l := range lines {
 		w, ok := asleep(l)
 		if ok {
+			memory.Registers, memory.Stack = l.Regs[:], stackPointer(&l)
 			w.wait = futex.WaitOf(w.call, memory)
+			// A call that is restarted might be another one with such arguments.
+			ok = l.Call != unix.SYS_RESTART_SYSCALL || w.wait.Kind != futex.Unknown
+		}
+		if ok {
 			if t := p.live[l.Tid]; t != nil {
 				w.cond, w.seen = t.Cond, true
 			}
 		}
-		if !ok || !w.call.Private && w.wait.Kind != futex.Thread {
+		if !ok || w.wait.Kind != futex.Thread && !w.call.Private && h.Threads.Shares(int(tgid), w.call.Addr) {
 			others = true // it may proceed: it is not in futex(2), or another process may wake it
 			if h.OnStates != nil {
 				h.states = append(h.states, threadState{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
@@ -291,12 +298,14 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 const ignoredSignals = 1<<(unix.SIGSEGV-1) | 1<<(unix.SIGBUS-1) | 1<<(unix.SIGFPE-1) | 1<<(unix.SIGILL-1) | 1<<(unix.SIGTRAP-1) |
 	1<<(unix.SIGABRT-1) | 1<<(unix.SIGSYS-1) | 1<<(unix.SIGPIPE-1) | 1<<31 | 1<<32 | 1<<33
 
-// asleep returns the futex call in which a thread sleeps; false if it sleeps in none.
+// asleep returns the futex call in which a thread sleeps; false if it sleeps in none. A call with a time limit is
+// restarted by the kernel, with the same arguments, after a stop.
 func asleep(l bpf.Sleeper) (waiting, bool) {
-	if l.State&stateWaits == 0 || l.Call != unix.SYS_FUTEX {
+	if l.State&stateWaits == 0 || l.Call != unix.SYS_FUTEX && l.Call != unix.SYS_RESTART_SYSCALL {
 		return waiting{line: l}, false
 	}
 	c, ok := futex.Decode(arguments(&l))
+	ok = ok && (c.Timed || l.Call == unix.SYS_FUTEX)
 	return waiting{line: l, call: c}, ok
 }
 

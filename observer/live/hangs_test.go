@@ -39,11 +39,15 @@ func (s *stopped) ReadMemory(_ int, addr uint64, b []byte) bool {
 	return true
 }
 
+func (s *stopped) Shares(_ int, addr uint64) bool                       { return addr >= sharedMemory }
 func (s *stopped) Caught(int) (uint64, bool)                            { return s.caught, true }
 func (s *stopped) Between(f func()) bool                                { f(); return true }
 func (s *stopped) Segment(int, uint64) (seg loader.Segment, known bool) { return seg, false }
 
 const theProcess = 10
+
+// sharedMemory is the beginning of memory that other processes see.
+const sharedMemory = 1 << 40
 
 // sleeper returns a thread of the process that waits on a futex word in the system call of
 // glibc's pthread_mutex_lock.

@@ -87,7 +87,11 @@ type Memory struct {
 	KindAt func(addr uint64) (Kind, bool)
 	// HasThread reports whether a thread of the process has this id in its namespace.
 	HasThread func(tid uint32) bool
-	Arch      insn.Arch
+	// Registers are those of the thread that waits, in any order: they may hold the address of what it waits for.
+	Registers []uint64
+	// Stack is that thread's stack pointer.
+	Stack uint64
+	Arch  insn.Arch
 }
 
 func (m Memory) word(addr uint64) (uint32, bool) {
@@ -128,7 +132,7 @@ func WaitOf(c Call, m Memory) Wait {
 			}
 		}
 	}
-	for _, find := range []func(Call, Memory) (Wait, bool){glibcMutex, muslMutex, glibcRWLock} {
+	for _, find := range []func(Call, Memory) (Wait, bool){glibcMutex, muslMutex, glibcRWLock, glibcParked} {
 		if w, ok := find(c, m); ok {
 			return w
 		}
@@ -199,8 +203,13 @@ const (
 	// glibcReadersSleep is the flag PTHREAD_RWLOCK_RWAITING of __readers, which the other futex
 	// words never have.
 	glibcReadersSleep = 4
+	// glibcFrames bounds the stack of glibc's functions below pthread_mutex_lock.
+	glibcFrames = 1024
 	// glibcKinds are the bits of __kind: type, robust, PI, PP, shared, elision.
-	glibcKinds = 0x3 | 0x10 | 0x20 | 0x40 | 0x80 | 0x100 | 0x200
+	glibcKinds   = 0x3 | 0x10 | glibcInherit | glibcProtect | 0x80 | 0x100 | 0x200
+	glibcInherit = 0x20
+	glibcProtect = 0x40
+	glibcCeiling = 0xfff80000 // the bits of a word of a glibcProtect mutex that hold its ceiling
 	// muslType are the bits of _m_type that hold the type: 0 is normal.
 	muslType  = 15
 	muslTypes = 15 | 0x80 | 8
@@ -214,14 +223,36 @@ const (
 func glibcMutex(c Call, m Memory) (Wait, bool) {
 	owner, ok := m.word(c.Addr + glibcOwner)
 	kind, ok2 := m.word(c.Addr + glibcKind)
-	if !ok || !ok2 || c.bits || kind&^glibcKinds != 0 || !m.HasThread(owner) && !looksPlain(c, m, owner, kind) {
+	if !ok || !ok2 || c.bits && !c.Timed || kind&^glibcKinds != 0 || !m.HasThread(owner) && !looksPlain(c, m, owner, kind) {
 		return Wait{}, false
 	}
 	now, _ := m.word(c.Addr)
-	if !c.PI && c.Value != 2 && c.Value != owner|waiters || c.PI && now&tidMask != owner {
+	value := c.Value
+	if kind&glibcProtect != 0 {
+		value &^= glibcCeiling
+	}
+	if !c.PI && value != 2 && value != owner|waiters || c.PI && now&tidMask != owner {
 		return Wait{}, false
 	}
 	return Wait{Kind: Mutex, Object: c.Addr, Owner: owner}, true
+}
+
+// glibcParked returns the wait for a glibc mutex with priority inheritance, for a thread to which the kernel refused it
+// because it would close a cycle of waits: glibc lets such a thread sleep for ever, at a word 0 of its own stack. The
+// mutex is one whose address a register still holds, that a living thread owns, and for which others wait.
+func glibcParked(c Call, m Memory) (Wait, bool) {
+	if c.PI || c.Timed || c.Value != 0 || c.Addr-m.Stack >= glibcFrames {
+		return Wait{}, false
+	}
+	for _, at := range m.Registers {
+		kind, ok := m.word(at + glibcKind)
+		now, ok2 := m.word(at)
+		owner, ok3 := m.word(at + glibcOwner)
+		if ok && ok2 && ok3 && at != 0 && kind&glibcInherit != 0 && kind&^glibcKinds == 0 && now&tidMask == owner&tidMask && m.HasThread(owner&tidMask) {
+			return Wait{Kind: Mutex, Object: at, Owner: owner & tidMask}, true
+		}
+	}
+	return Wait{}, false
 }
 
 // looksPlain reports whether all words look like those of a plain mutex: then its owner may be a

@@ -60,6 +60,9 @@ func TestOf(t *testing.T) {
 		{"a robust one", [4]uint64{at, privateWait, 11 | waiters}, words{at: 11 | waiters, at + 8: 11, at + 12: 1, at + 16: 0x10}, nil, Wait{Kind: Mutex, Object: at, Owner: 11}},
 		{"one that hands down priority", [4]uint64{at, cmdLockPI | flagPrivate, 0}, words{at: 11 | waiters, at + 8: 11, at + 16: 0x20}, nil, Wait{Kind: Mutex, Object: at, Owner: 11}},
 		{"one whose owner has ended", [4]uint64{at, privateWait, 2}, words{at: 2, at + 8: 99, at + 12: 1}, nil, Wait{Kind: Mutex, Object: at, Owner: 99}},
+		{"one with a ceiling", [4]uint64{at, privateWait, 5<<19 | 2}, words{at: 5<<19 | 2, at + 8: 11, at + 12: 1, at + 16: 0x40}, nil, Wait{Kind: Mutex, Object: at, Owner: 11}},
+		{"no mutex: a ceiling of one that has none", [4]uint64{at, privateWait, 5<<19 | 2}, words{at: 5<<19 | 2, at + 8: 11, at + 12: 1}, nil, Wait{}},
+		{"a mutex, for a while", [4]uint64{at, privateBits, 2, 1}, words{at: 2, at + 8: 11, at + 12: 1}, nil, Wait{Kind: Mutex, Object: at, Owner: 11}},
 		{"no mutex: the owner is nobody", [4]uint64{at, privateWait, 2}, words{at: 2, at + 8: 99, at + 12: 1, at + 24: 5}, nil, Wait{}},
 		{"no mutex: an odd kind", [4]uint64{at, privateWait, 2}, words{at: 2, at + 8: 11, at + 16: 0xff00}, nil, Wait{}},
 		{"a known mutex", [4]uint64{at, privateWait, 2}, words{at: 2, at + 8: 12}, map[uint64]Kind{at: Mutex}, Wait{Kind: Mutex, Object: at, Owner: 12}},
@@ -88,6 +91,37 @@ func TestOf(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, WaitOf(call, c.words.memory(c.known, 11, 12))); diff != "" {
 				t.Error(diff)
+			}
+		})
+	}
+}
+
+// TestParked: of a thread that glibc lets sleep for ever, because the kernel has seen that its wait closes a cycle, the
+// mutex is found in a register.
+func TestParked(t *testing.T) {
+	const at, stack = page + 0x100, page + 0x800
+	inherits := words{at: 11 | waiters, at + 8: 11, at + 16: glibcInherit}
+	for _, c := range []struct {
+		name      string
+		words     words
+		registers []uint64
+		want      Wait
+	}{
+		{"a register has it", inherits, []uint64{0, 5, stack, at}, Wait{Kind: Mutex, Object: at, Owner: 11}},
+		{"none has it", inherits, []uint64{0, 5, stack}, Wait{}},
+		{"it inherits no priority", words{at: 11 | waiters, at + 8: 11}, []uint64{at}, Wait{}},
+		{"nobody owns it", words{at + 16: glibcInherit}, []uint64{at}, Wait{}},
+		{"its owner has ended", words{at: 99 | waiters, at + 8: 99, at + 16: glibcInherit}, []uint64{at}, Wait{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m := c.words.memory(nil, 11, 12)
+			m.Registers, m.Stack = c.registers, stack-200
+			if diff := cmp.Diff(c.want, WaitOf(Call{Addr: stack, Private: true}, m)); diff != "" {
+				t.Error(diff)
+			}
+			m.Stack = stack + 8 // the word is not the thread's own, as that of a condition
+			if got := WaitOf(Call{Addr: stack, Private: true}, m); got != (Wait{}) {
+				t.Errorf("a word elsewhere: %+v", got)
 			}
 		})
 	}
