@@ -16,9 +16,12 @@ type Confirmation struct {
 	Try       int           `json:"try"`              // the last try, from 1; 0: there was none
 	Tries     int           `json:"tries"`            // how many there could have been
 	Time      time.Duration `json:"time_ns"`          // that the last try took
+	Total     time.Duration `json:"total_ns"`         // that all tries took, up to the one that confirmed the finding
 	Reason    string        `json:"reason,omitempty"` // why the finding is not confirmed
 	How       string        `json:"how,omitempty"`    // what happened; "": what the finding says
 	Core      string        `json:"core,omitempty"`   // where the core dump of a deadlock is; "": there is none
+	// Was is the confidence of a finding that is Confirmed before it was; "": it is not, or was observed.
+	Was finding.Confidence `json:"was,omitempty"`
 }
 
 // Roles returns what each side of a finding does, by names that are the same in each run of the program; see fingerprint.
@@ -36,6 +39,7 @@ func (r *Report) TakeConfirmations() {
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if f.Confirmation != nil && f.Confirmation.Confirmed && !f.Confidence.AtLeast(finding.Confirmed) {
+			f.Confirmation.Was = f.Confidence
 			f.Confidence, f.Reason, f.Finding.Reason, f.Assumes = finding.Confirmed, "", reason.Reason{}, nil
 		}
 	}

@@ -24,6 +24,9 @@ func TestTakeConfirmations(t *testing.T) {
 	var got []finding.Confidence
 	for _, f := range rep.Findings {
 		got = append(got, f.Confidence)
+		if was := f.Confirmation.Was; (was != "") != (f.Confidence == finding.Confirmed) || was == finding.Confirmed {
+			t.Errorf("%s: was %q", f.Confidence, was)
+		}
 		if confirmed := f.Confidence == finding.Confirmed; (f.Reason == "") != confirmed || (len(f.Assumes) == 0) != confirmed {
 			t.Errorf("%s: reason %q, assumes %q", f.Confidence, f.Reason, f.Assumes)
 		}

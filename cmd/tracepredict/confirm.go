@@ -219,7 +219,7 @@ func (r *observation) confirm(rep *report.Report) {
 	chosen := candidates(rep, r.flags.set)
 	if r.untried != "" || len(chosen) == 0 {
 		for _, f := range chosen {
-			f.Confirmation = &report.Confirmation{Reason: r.untried}
+			enter(f, &report.Confirmation{Reason: r.untried})
 		}
 		return
 	}
@@ -241,11 +241,19 @@ func (t *trying) all(chosen []*report.Finding, f *confirmFlags, stderr io.Writer
 	fmt.Fprintf(stderr, "tracepredict: %s, for %v at most; Ctrl-C reports at once\n", plural.Sprintf("running the program again to confirm %d {finding|findings}", len(chosen)), f.confirmTime)
 	t.tries, t.core, t.end = f.tries, f.confirmCore, time.Now().Add(f.confirmTime)
 	for _, f := range chosen {
-		f.Confirmation = t.finding(f)
+		enter(f, t.finding(f))
 		if c := f.Confirmation; f.Confidence == finding.Confirmed && !c.Confirmed {
 			c.Reason += "; other tries confirmed it before"
 		}
 	}
+}
+
+// enter says what came of trying to confirm a finding. What it was before other tries confirmed it stays known.
+func enter(f *report.Finding, c *report.Confirmation) {
+	if f.Confirmation != nil {
+		c.Was = f.Confirmation.Was
+	}
+	f.Confirmation = c
 }
 
 // candidates returns the findings that are tried, in this order: also races that were observed, since that says that
@@ -334,6 +342,7 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 			return out
 		}
 		out.Try, out.Time = n+1, time.Since(tryBegun)
+		out.Total += out.Time
 		if why == "" {
 			out.Confirmed, out.Reason, out.Core = true, "", report.Clean(answer.Core)
 			switch {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -109,18 +110,20 @@ func openReport(name string) (rep report.Report, err error) {
 
 // confirmAll tries to confirm the findings of a report.
 func (a *app) confirmAll(f *observeFlags, p *reported, rep *report.Report) {
-	for i := range rep.Findings {
-		rep.Findings[i].Confirmation = nil // of other tries
-	}
 	defer rep.TakeConfirmations()
 	chosen := candidates(rep, f.set)
+	for i := range rep.Findings {
+		if x := &rep.Findings[i]; !slices.Contains(chosen, x) {
+			x.Confirmation = nil // of other tries
+		}
+	}
 	if len(chosen) == 0 {
 		return
 	}
 	runner, err := tries.Start(f.confirmFlags.tryOptions())
 	if err != nil {
 		for _, x := range chosen {
-			x.Confirmation = &report.Confirmation{Reason: err.Error()}
+			enter(x, &report.Confirmation{Reason: err.Error()})
 		}
 		return
 	}

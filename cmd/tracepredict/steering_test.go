@@ -132,3 +132,13 @@ func TestOtherLibrary(t *testing.T) {
 		}
 	}
 }
+
+// TestEnter: what came of tries replaces what came of earlier ones, but for the confidence that the finding had before any.
+func TestEnter(t *testing.T) {
+	var f report.Finding
+	enter(&f, &report.Confirmation{Confirmed: true, Was: finding.Likely})
+	enter(&f, &report.Confirmation{Try: 5, Reason: "diverged"})
+	if want := (&report.Confirmation{Try: 5, Reason: "diverged", Was: finding.Likely}); !cmp.Equal(want, f.Confirmation) {
+		t.Errorf("%+v, want %+v", f.Confirmation, want)
+	}
+}

@@ -11,6 +11,7 @@ import (
 type Finding struct {
 	Kind, Confidence, Message string
 	Objects                   []string
+	Confirmation              *Confirmation // nil: it was not to be confirmed
 }
 
 // Findings reads tracepredict's JSON report.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -86,5 +87,36 @@ func TestLastName(t *testing.T) {
 		if got := LastName(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
+	}
+}
+
+func TestConfirmation(t *testing.T) {
+	findings, err := Findings(`{"run": {}, "findings": [
+		{"kind": "race", "confidence": "confirmed", "confirmation": {"confirmed": true, "try": 2, "tries": 5, "time_ns": 840000000, "was": "likely"}},
+		{"kind": "race", "confidence": "observed", "confirmation": {"confirmed": true, "try": 1, "tries": 5, "time_ns": 1200000000}},
+		{"kind": "deadlock", "confidence": "predicted", "confirmation": {"confirmed": false, "try": 5, "tries": 5, "time_ns": 1, "reason": "diverged at step 2: T3 requests b at b.c:3: nothing else went on for 500ms"}},
+		{"kind": "race", "confidence": "predicted", "confirmation": {"confirmed": false, "try": 5, "tries": 5, "time_ns": 1, "reason": "T2 accesses x at b.c:3: the run ended without it"}},
+		{"kind": "deadlock", "confidence": "likely", "confirmation": {"confirmed": false, "try": 0, "tries": 5, "time_ns": 0, "reason": "there is no schedule"}},
+		{"kind": "misuse", "confidence": "predicted"}]}`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range findings {
+		got = append(got, f.Level()+": "+f.Confirmation.Text())
+		if f.IsConfirmed() != strings.Contains(got[len(got)-1], ": confirmed") {
+			t.Errorf("%s: %v", got[len(got)-1], f.IsConfirmed())
+		}
+	}
+	want := []string{
+		"likely: confirmed (try 2, 0.8 s)",
+		"observed: confirmed (try 1, 1.2 s)",
+		"predicted: not confirmed: diverged: nothing else went on for 500ms",
+		"predicted: not confirmed: a run ended without one of its operations",
+		"likely: not tried: there is no schedule",
+		"predicted: not tried",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

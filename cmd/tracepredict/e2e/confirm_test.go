@@ -26,6 +26,7 @@ type confirmed struct {
 		Try, Tries int
 		Reason     string
 		How, Core  string
+		Was        string
 	} `json:"confirmation"`
 }
 
@@ -175,7 +176,7 @@ func TestConfirmSpecified(t *testing.T) {
 				t.Fatalf("found: %s", printed(t, found))
 			}
 			for _, f := range found {
-				if f.Confidence != "confirmed" || f.Confirmation == nil || !f.Confirmation.Confirmed || !strings.HasPrefix(f.Confirmation.How, "the program was run again along the schedule, and violated ") {
+				if f.Confidence != "confirmed" || f.Confirmation == nil || !f.Confirmation.Confirmed || f.Confirmation.Was == "" || !strings.HasPrefix(f.Confirmation.How, "the program was run again along the schedule, and violated ") {
 					t.Errorf("not confirmed: %s", printed(t, f))
 				}
 			}
