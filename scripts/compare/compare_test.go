@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/tracepredict/tracepredict/scripts/figures"
+	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
 // kinds lists what reports say, in one line each.
@@ -152,14 +155,57 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestRenderConfirmed: findings count by what they were before they were confirmed.
+func TestRenderConfirmed(t *testing.T) {
+	finding := func(kind, confidence string, c *trial.Confirmation, objects ...string) trial.Finding {
+		return trial.Finding{Kind: kind, Confidence: confidence, Objects: objects, Confirmation: c}
+	}
+	bad := program{name: "bad", expect: []report{{kind: "race"}}}
+	yes := func(was string) *trial.Confirmation {
+		return &trial.Confirmation{Confirmed: true, Try: 2, Time: 840 * time.Millisecond, Was: was}
+	}
+	no := &trial.Confirmation{Try: 5, Reason: "diverged at step 1: T2 requests a<b> at bad.c:1: it ended"}
+	text := renderConfirmed([]tried{
+		{bad, []trial.Finding{finding("race", "confirmed", yes("predicted"), "x"), finding("race", "predicted", no, "y"), finding("race", "observed", yes(""))}},
+		{bad, []trial.Finding{finding("deadlock", "confirmed", yes("likely"), "a", "b"), finding("misuse", "predicted", nil, "m")}},
+		{program: program{name: "good_ok"}},
+		{program{name: "poor_ok"}, []trial.Finding{finding("race", "confirmed", yes("likely"), "z")}},
+	})
+	for _, want := range []string{
+		"| *predicted* | 0 | 0 | 2 | 1 |\n", "| *likely* | 1 | 1 | 1 | 1 |\n", "| *observed* | 0 | 0 | 1 | 1 |\n",
+		"confirmed: 1 of 2.\n",
+		"| `bad` | race `x` | predicted | confirmed (try 2, 0.8 s) |\n",
+		"| `bad` | race `y` | predicted | not confirmed: diverged: it ended |\n",
+		"| `bad` | race | observed | confirmed (try 2, 0.8 s) |\n",
+		"| `bad` | deadlock `a`, `b` | likely | confirmed (try 2, 0.8 s) |\n",
+		"| `bad` | misuse `m` | predicted | not tried |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+}
+
+// TestConfirmCommand: what is confirmed is what the tool finds with the flags of the comparison.
+func TestConfirmCommand(t *testing.T) {
+	p := program{flags: []string{"--on-hang=kill"}}
+	got := confirming("tool").command(p, "bin", "file")
+	want := slices.Insert(ownTool("tool").command(p, "bin", "file"), 2, "--confirm")
+	if !slices.Equal(got, want) || got[1] != "exec" {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestNewPageHasItsMarks(t *testing.T) {
 	page, err := os.ReadFile("../../docs/comparison.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{newPage, string(page)} {
-		if _, err := marks.Replace(text, "table\n"); err != nil {
-			t.Error(err)
+		for _, part := range []figures.Marks{marks, confirmMarks} {
+			if _, err := part.Replace(text, "table\n"); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -7,7 +7,8 @@
 // says what is wrong, and what a tool is expected to find. A report of another kind,
 // or on another variable, is a false alarm. The command runs from the top of the tree, as
 // root, with ./tracepredict built (make compare does all that). The output of each tool is
-// kept for people to read. An interrupted comparison continues where it was: a tool whose
+// kept for people to read. What tracepredict exec --confirm confirms of its findings is a table of
+// its own, which -only-confirm writes without the other tools. An interrupted comparison continues where it was: a tool whose
 // output for the same binary is kept does not run again.
 package main
 
@@ -32,16 +33,18 @@ type config struct {
 	logs     string // where programs are built and what tools say is kept
 	only     []string
 	fresh    bool // ask every tool again
-	jobs     int  // programs looked at at once; one while times are taken
-	rounds   int
-	least    time.Duration // what every program gets under a tool
-	still    time.Duration // how long no thread runs of one that hangs
+	// onlyConfirm: only --confirm is measured, and only its table written.
+	onlyConfirm bool
+	jobs        int // programs looked at at once; one while times are taken
+	rounds      int
+	least       time.Duration // what every program gets under a tool
+	still       time.Duration // how long no thread runs of one that hangs
 }
 
 var marks = figures.Marks{Begin: "<!-- comparison: written by make compare -->", End: "<!-- end of comparison -->"}
 
 // newPage is what the page says if there is none.
-var newPage = "# Compared with other tools\n\n" + marks.Begin + "\n" + marks.End + "\n"
+var newPage = "# Compared with other tools\n\n" + marks.Begin + "\n" + marks.End + "\n\n" + confirmMarks.Begin + "\n" + confirmMarks.End + "\n"
 
 func parseFlags() (c config, err error) {
 	var only string
@@ -51,6 +54,7 @@ func parseFlags() (c config, err error) {
 	flag.StringVar(&c.logs, "logs", "build/compare", "the `folder` that keeps the programs and what the tools said of each")
 	flag.StringVar(&only, "only", "", "only these programs, separated by commas; the page is left alone then")
 	flag.BoolVar(&c.fresh, "fresh", false, "build and ask again even where the same tool has been asked about the same binary")
+	flag.BoolVar(&c.onlyConfirm, "only-confirm", false, "run tracepredict exec --confirm alone, without the other tools, and write its table alone")
 	flag.IntVar(&c.jobs, "jobs", runtime.NumCPU(), "`N` programs at once, but while times are taken")
 	flag.IntVar(&c.rounds, "rounds", 3, "timed runs of each program that is timed under each tool; 0 leaves the times out")
 	flag.DurationVar(&c.least, "limit", 20*time.Second, "the time that a program gets under a tool, besides 50 times its plain time")
@@ -76,14 +80,24 @@ func run(ctx context.Context, c config) error {
 	if err != nil {
 		return err
 	}
-	rows, err := r.all(ctx, programs)
-	text := render(r.tools, rows)
-	fmt.Print(text)
-	if err != nil {
-		return fmt.Errorf("the page is left alone: %w", err)
+	if !c.onlyConfirm {
+		rows, err := r.all(ctx, programs)
+		if err := c.write(marks, render(r.tools, rows), err); err != nil {
+			return err
+		}
 	}
-	if c.output == "" {
+	confirmed, err := r.allConfirmed(ctx, programs)
+	return c.write(confirmMarks, renderConfirmed(confirmed), err)
+}
+
+// write prints what was measured, and writes it into its part of the page if nothing failed.
+func (c *config) write(part figures.Marks, text string, failed error) error {
+	fmt.Print(text)
+	switch {
+	case failed != nil:
+		return fmt.Errorf("the page is left alone: %w", failed)
+	case c.output == "":
 		return nil
 	}
-	return marks.Write(filepath.Clean(c.output), newPage, text)
+	return part.Write(filepath.Clean(c.output), newPage, text)
 }

@@ -17,6 +17,7 @@ import (
 type runner struct {
 	config
 	tools    []tool
+	confirms tool   // tracepredict with --confirm
 	compiler string // its version
 	header   string // what the programs include
 	progress *progress
@@ -31,11 +32,17 @@ type row struct {
 }
 
 func newRunner(ctx context.Context, c config) (*runner, error) {
-	r := &runner{config: c, tools: allTools(c.tool)}
+	r := &runner{config: c, confirms: confirming(c.tool)}
+	if !c.onlyConfirm {
+		r.tools = allTools(c.tool)
+	}
 	for i := range r.tools {
 		if err := r.tools[i].identify(ctx, c.tool); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.confirms.identify(ctx, c.tool); err != nil {
+		return nil, err
 	}
 	header, err := os.ReadFile(filepath.Join(c.programs, "threads.h"))
 	if err != nil {
@@ -92,7 +99,7 @@ func (r *runner) program(ctx context.Context, p program) (row, error) {
 	res := row{program: p}
 	limit := sync.OnceValues(func() (time.Duration, error) { return r.limit(ctx, p) })
 	for _, t := range r.tools {
-		v, kept, err := r.look(ctx, p, t, limit)
+		v, kept, err := r.look(ctx, p, t, r.still, limit)
 		if err != nil {
 			return row{}, fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -135,7 +142,7 @@ func (r *runner) limit(ctx context.Context, p program) (time.Duration, error) {
 		return 2 * r.least, nil
 	}
 	began := time.Now()
-	_, ended, err := r.run(ctx, r.least, nil, []string{r.binary(p, "")})
+	_, ended, err := r.run(ctx, r.least, r.still, nil, []string{r.binary(p, "")})
 	if err == nil && !ended {
 		err = errors.New("it does not end, and does not say that it hangs")
 	}
@@ -144,17 +151,18 @@ func (r *runner) limit(ctx context.Context, p program) (time.Duration, error) {
 
 // look runs a program under a tool once, unless what the same tool said of the same
 // binary is kept, and judges what it said. A file keeps that for people to read, too.
-func (r *runner) look(ctx context.Context, p program, t tool, limit func() (time.Duration, error)) (v verdict, kept bool, err error) {
-	binary, file := r.binary(p, t.built), filepath.Join(r.logs, p.name+"-"+t.name)
+// It hangs when no thread has run for the time still.
+func (r *runner) look(ctx context.Context, p program, t tool, still time.Duration, limit func() (time.Duration, error)) (v verdict, kept bool, err error) {
+	binary, file := r.binary(p, t.built), r.said(p, t)
 	code, err := os.ReadFile(binary)
 	if err != nil {
 		return v, false, err
 	}
 	command := t.command(p, binary, file+".json")
-	said := trial.Key(t.version, t.sum, strings.Join(t.env, " "), strings.Join(command, " "), r.still.String(), string(code))
+	said := trial.Key(t.version, t.sum, strings.Join(t.env, " "), strings.Join(command, " "), still.String(), string(code))
 	kept = !r.fresh && said.IsOf(file+".txt")
 	if !kept {
-		if err := r.hear(ctx, t.env, command, file, limit); err != nil {
+		if err := r.hear(ctx, t.env, command, file, still, limit); err != nil {
 			return v, false, err
 		}
 	}
@@ -188,13 +196,13 @@ const timeIsUp = "\ncompare: the time is over\n"
 
 // hear runs a program under a tool and keeps what the tool says in file.txt, or the
 // tool itself does in file.json.
-func (r *runner) hear(ctx context.Context, env, command []string, file string, limit func() (time.Duration, error)) error {
+func (r *runner) hear(ctx context.Context, env, command []string, file string, still time.Duration, limit func() (time.Duration, error)) error {
 	_ = os.Remove(file + ".json")
 	within, err := limit()
 	if err != nil {
 		return err
 	}
-	said, ended, err := r.run(ctx, within, env, command)
+	said, ended, err := r.run(ctx, within, still, env, command)
 	if err != nil {
 		return err
 	}
@@ -206,8 +214,8 @@ func (r *runner) hear(ctx context.Context, env, command []string, file string, l
 
 // run runs a command line until its time is over or it hangs, and gives what it said and whether
 // it ended by itself. How it ended is no matter: what it said is judged.
-func (r *runner) run(ctx context.Context, limit time.Duration, env, args []string) (said string, ended bool, err error) {
-	ran, err := trial.Run(ctx, limit, r.still, env, args)
+func (r *runner) run(ctx context.Context, limit, still time.Duration, env, args []string) (said string, ended bool, err error) {
+	ran, err := trial.Run(ctx, limit, still, env, args)
 	return ran.Said, ran.Ended, err
 }
 
@@ -257,7 +265,7 @@ func (r *runner) round(ctx context.Context, p program) (plain time.Duration, too
 // took returns the time of a run that has to end by itself.
 func (r *runner) took(ctx context.Context, env, args []string) (time.Duration, error) {
 	began := time.Now()
-	_, ended, err := r.run(ctx, r.least, env, args)
+	_, ended, err := r.run(ctx, r.least, r.still, env, args)
 	if err == nil && !ended {
 		err = fmt.Errorf("%s did not end within %v, so it has no time", strings.Join(args, " "), r.least)
 	}

@@ -40,12 +40,16 @@ func allTools(own string) []tool {
 		{name: "TSan", built: tsanSuffix, env: []string{"TSAN_OPTIONS=second_deadlock_stack=1"}, parse: parseTSan, ask: compilerVersion,
 			// It does not start where addresses are laid out with more entropy than it knows.
 			command: func(_ program, binary, _ string) []string { return []string{"setarch", "-R", binary} }},
-		{name: "tracepredict", parse: parseOwn,
-			command: func(p program, binary, report string) []string {
-				args := append([]string{own, "exec", "--watch-shared", "--format", "json", "--output", report}, p.flags...)
-				return append(args, "--", binary)
-			}},
+		ownTool(own),
 	}
+}
+
+// ownTool is the tracepredict of this tree.
+func ownTool(own string) tool {
+	return tool{name: "tracepredict", parse: parseOwn, command: func(p program, binary, report string) []string {
+		args := append([]string{own, "exec", "--watch-shared", "--format", "json", "--output", report}, p.flags...)
+		return append(args, "--", binary)
+	}}
 }
 
 // identify fills in the version of a tool, and of one of this tree what tells it from another build.
