@@ -6,7 +6,7 @@ import (
 	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
-// level is how sure tracepredict is of a finding; the surer, the greater.
+// level is how sure tracepredict is of a finding before it confirms it; the surer, the greater.
 type level int
 
 const (
@@ -14,12 +14,11 @@ const (
 	potential
 	likely
 	predicted
-	confirmed
 	observed
 	levels
 )
 
-var levelNames = [levels]string{"nothing", "potential", "likely", "predicted", "confirmed", "observed"}
+var levelNames = [levels]string{"nothing", "potential", "likely", "predicted", "observed"}
 
 func (l level) String() string { return levelNames[l] }
 
@@ -36,16 +35,29 @@ func levelOf(confidence string) (level, error) {
 type verdict struct {
 	level level  // of the strongest finding that counts: of an innocent program any, else the defect
 	first string // its first line
+	// tried is what came of confirming it, or another finding that counts, if one was confirmed; nil: nothing was tried.
+	tried *trial.Confirmation
 }
+
+func (v verdict) confirmed() bool { return v.tried != nil && v.tried.Confirmed }
 
 func (p program) judge(findings []trial.Finding) (v verdict, err error) {
 	for _, f := range findings {
-		l, err := levelOf(f.Confidence)
+		l, err := levelOf(f.Level())
 		if err != nil {
 			return v, err
 		}
-		if l > v.level && (p.innocent() || p.defect(f)) {
-			v = verdict{l, f.Kind + ": " + f.Message}
+		if !p.innocent() && !p.defect(f) {
+			continue
+		}
+		if l > v.level {
+			v.level, v.first = l, f.Kind+": "+f.Message
+			if !v.confirmed() {
+				v.tried = f.Confirmation
+			}
+		}
+		if f.IsConfirmed() && !v.confirmed() {
+			v.tried = f.Confirmation
 		}
 	}
 	return v, nil

@@ -30,12 +30,16 @@ type config struct {
 	limit    time.Duration
 	check    bool
 	named    bool // watch only what the comments of the programs name
+	confirm  bool // let tracepredict confirm what it finds
 }
 
 var marks = figures.Marks{Begin: "<!-- verdicts: written by make verdicts -->", End: "<!-- end of verdicts -->"}
 
+// confirmMarks enclose what came of confirming.
+var confirmMarks = figures.Marks{Begin: "<!-- confirmed: written by make verdicts -->", End: "<!-- end of confirmed -->"}
+
 // newPage is what the page says if there is none.
-var newPage = "# How far verdicts can be trusted\n\n" + marks.Begin + "\n" + marks.End + "\n"
+var newPage = "# How far verdicts can be trusted\n\n" + marks.Begin + "\n" + marks.End + "\n\n" + confirmMarks.Begin + "\n" + confirmMarks.End + "\n"
 
 func parseFlags() (c config, err error) {
 	var only string
@@ -47,6 +51,7 @@ func parseFlags() (c config, err error) {
 	flag.IntVar(&c.jobs, "jobs", 2, "`N` programs at once")
 	flag.DurationVar(&c.limit, "limit", 20*time.Second, "the time that a program gets")
 	flag.BoolVar(&c.named, "named", false, "watch what the comment of a program names, instead of all that threads share; the page is left alone then")
+	flag.BoolVar(&c.confirm, "confirm", true, "let tracepredict confirm what it finds; without that, the part of the page about it is left alone")
 	flag.BoolVar(&c.check, "check", false, "fail if the verdicts are worse than they may be")
 	flag.Parse()
 	if flag.NArg() > 0 || c.jobs < 1 || c.limit <= 0 {
@@ -75,11 +80,16 @@ func run(ctx context.Context, c config) error {
 	rows, err := r.all(ctx, programs)
 	text := render(rows)
 	fmt.Print(text)
+	confirmedText := ""
+	if c.confirm {
+		confirmedText = renderConfirmed(rows)
+		fmt.Print("\n" + confirmedText)
+	}
 	if err != nil {
 		return fmt.Errorf("the page is left alone: %w", err)
 	}
 	if c.output != "" {
-		if err := marks.Write(filepath.Clean(c.output), newPage, text); err != nil {
+		if err := c.write(text, confirmedText); err != nil {
 			return err
 		}
 	}
@@ -87,4 +97,13 @@ func run(ctx context.Context, c config) error {
 		return check(rows)
 	}
 	return nil
+}
+
+// write writes the parts of the page.
+func (c *config) write(verdicts, confirmed string) error {
+	page := filepath.Clean(c.output)
+	if err := marks.Write(page, newPage, verdicts); err != nil || confirmed == "" {
+		return err
+	}
+	return confirmMarks.Write(page, newPage, confirmed)
 }

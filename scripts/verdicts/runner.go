@@ -73,6 +73,9 @@ func (r *runner) all(ctx context.Context, programs []program) ([]row, error) {
 // still is how long no thread runs of a program that hangs.
 const still = 5 * time.Second
 
+// confirmTime is how long all tries of a program may take, which is the default of --confirm-time.
+const confirmTime = 2 * time.Minute
+
 // statusFindings is the exit status of tracepredict when there are findings and the program exited with 0.
 const statusFindings = 66
 
@@ -102,13 +105,17 @@ func (r *runner) look(ctx context.Context, p program, binary string) (verdict, e
 	if err := os.Remove(report); err != nil && !os.IsNotExist(err) {
 		return verdict{}, err
 	}
-	ran, err := trial.Run(ctx, r.limit, still, nil, r.command(p, binary, report))
+	limit, quiet := r.limit, still
+	if r.confirm {
+		limit, quiet = limit+confirmTime, confirmTime // a program that is held in a try does not hang
+	}
+	ran, err := trial.Run(ctx, limit, quiet, nil, r.command(p, binary, report))
 	if err != nil {
 		return verdict{}, err
 	}
 	switch {
 	case !ran.Ended:
-		return verdict{}, fmt.Errorf("%w: no end within %v:\n%s", errNotWell, r.limit, ran.Said)
+		return verdict{}, fmt.Errorf("%w: no end within %v:\n%s", errNotWell, limit, ran.Said)
 	case ran.Status != 0 && ran.Status != statusFindings:
 		return verdict{}, fmt.Errorf("%w: exit status %d:\n%s", errNotWell, ran.Status, ran.Said)
 	}
@@ -125,6 +132,9 @@ func (r *runner) look(ctx context.Context, p program, binary string) (verdict, e
 
 func (r *runner) command(p program, binary, report string) []string {
 	args := append([]string{r.tool, "exec", "--format", "json", "--output", report, "--confidence", "potential"}, p.flags...)
+	if r.confirm {
+		args = append(args, "--confirm")
+	}
 	if r.named {
 		args = append(args, p.watch...)
 	}

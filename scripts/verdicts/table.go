@@ -40,7 +40,7 @@ func render(rows []row) string {
 	b.WriteString("\n| --- | ---: |" + strings.Repeat(" ---: |", int(levels)) + "\n")
 	line(&b, innocent, innocents)
 	line(&b, defective, defects)
-	list(&b, "Innocent, but observed, confirmed or predicted", rows, func(r row) bool { return r.innocent() && r.level >= predicted })
+	list(&b, "Innocent, but observed or predicted", rows, func(r row) bool { return r.innocent() && r.level >= predicted })
 	list(&b, "Innocent, but likely", rows, func(r row) bool { return r.innocent() && r.level == likely })
 	list(&b, "Defective, but missed or only potential", rows, func(r row) bool { return !r.innocent() && r.level < likely })
 	return b.String()
@@ -93,6 +93,9 @@ func check(rows []row) error {
 		if r.innocent() && r.level >= predicted {
 			errs = append(errs, fmt.Errorf("%s is innocent, but %v: %s", r.name, r.level, r.first))
 		}
+	}
+	for _, r := range innocentConfirmed(rows) {
+		errs = append(errs, fmt.Errorf("%s is innocent, but confirmed: %s", r.name, r.first))
 	}
 	if n, all := innocents[likely], innocents.of(none); 100*n > mostLikelyInnocent*all {
 		errs = append(errs, fmt.Errorf("%d of %d innocent programs are likely, more than %d %%", n, all, mostLikelyInnocent))

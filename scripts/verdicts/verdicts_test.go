@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/scripts/figures"
 	"github.com/tracepredict/tracepredict/scripts/trial"
 )
 
@@ -120,9 +121,8 @@ func TestJudge(t *testing.T) {
 		{program{}, []trial.Finding{finding("race", "potential"), finding("misuse", "observed"), finding("race", "likely")}, observed},
 		{defect, nil, none},
 		{defect, []trial.Finding{finding("race", "observed", "last"), finding("race", "likely", "total")}, likely},
-		{defect, []trial.Finding{finding("deadlock", "confirmed", "a", "c"), finding("deadlock", "predicted", "b", "a")}, predicted},
+		{defect, []trial.Finding{finding("deadlock", "observed", "a", "c"), finding("deadlock", "predicted", "b", "a")}, predicted},
 		{defect, []trial.Finding{finding("misuse", "observed", "total")}, none},
-		{defect, []trial.Finding{finding("race", "confirmed", "total")}, confirmed},
 	} {
 		got, err := c.program.judge(c.findings)
 		if err != nil || got.level != c.want || (got.first == "") != (c.want == none) {
@@ -146,11 +146,69 @@ func rowsOf(innocent bool, all ...level) (rows []row) {
 	return rows
 }
 
+// TestJudgeConfirmed: a program counts by what its findings were before they were confirmed, and as confirmed if one is.
+func TestJudgeConfirmed(t *testing.T) {
+	defect := program{expect: []expectation{{kind: "race", objects: []string{"total"}}}}
+	no := &trial.Confirmation{Try: 5, Reason: "apart"}
+	confirmed := trial.Finding{Kind: "race", Confidence: "confirmed", Objects: []string{"total"}, Confirmation: &trial.Confirmation{Confirmed: true, Try: 1, Was: "likely"}}
+	other := trial.Finding{Kind: "race", Confidence: "confirmed", Objects: []string{"last"}, Confirmation: confirmed.Confirmation}
+	not := trial.Finding{Kind: "race", Confidence: "predicted", Objects: []string{"total"}, Confirmation: no}
+	for _, c := range []struct {
+		findings  []trial.Finding
+		level     level
+		confirmed bool
+	}{
+		{[]trial.Finding{confirmed}, likely, true},
+		{[]trial.Finding{confirmed, not}, predicted, true},
+		{[]trial.Finding{not, confirmed}, predicted, true},
+		{[]trial.Finding{not, other}, predicted, false},
+		{[]trial.Finding{other}, none, false},
+	} {
+		v, err := defect.judge(c.findings)
+		if err != nil || v.level != c.level || v.confirmed() != c.confirmed {
+			t.Errorf("%+v: %+v, %v", c.findings, v, err)
+		}
+	}
+	if v, err := (program{}).judge([]trial.Finding{other}); err != nil || v.level != likely || !v.confirmed() {
+		t.Errorf("an innocent program: %+v, %v", v, err)
+	}
+}
+
+// confirmedRow has a row with what came of confirming its finding.
+func confirmedRow(innocent bool, l level, c *trial.Confirmation) []row {
+	rows := rowsOf(innocent, l)
+	rows[0].tried = c
+	return rows
+}
+
+func TestRenderConfirmed(t *testing.T) {
+	yes, no := &trial.Confirmation{Confirmed: true, Try: 1}, &trial.Confirmation{Try: 5, Reason: "diverged at step 2: T2 reads x: late"}
+	text := renderConfirmed(slices.Concat(
+		confirmedRow(false, predicted, yes), confirmedRow(false, predicted, no), confirmedRow(false, predicted, yes), rowsOf(false, predicted),
+		confirmedRow(false, likely, &trial.Confirmation{Reason: "no schedule"}), rowsOf(false, observed), confirmedRow(true, likely, no), confirmedRow(true, likely, yes)))
+	for _, want := range []string{
+		"| predicted | 4 | 2 | 1 | 1 | 66 % |\n", "| likely | 1 | 0 | 0 | 1 | none |\n",
+		"confirmed: 1 of 2.\n",
+		"| `ppredicted` | predicted | race: std::vector&lt;int> | not confirmed: diverged: late |\n",
+		"| `plikely` | likely | race: std::vector&lt;int> | not tried: no schedule |\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if n := strings.Count(text, "| `p"); n != 4 {
+		t.Errorf("%d programs are listed:\n%s", n, text)
+	}
+	if n := strings.Count(renderConfirmed(nil), "None.\n"); n != 3 {
+		t.Errorf("%d of 3 lists are empty", n)
+	}
+}
+
 func TestRender(t *testing.T) {
 	text := render(append(rowsOf(true, none, predicted, likely), rowsOf(false, none, observed, potential, likely)...))
 	for _, want := range []string{
-		"| innocent | 3 | 0 | 0 | 1 | 1 | 0 | 1 |\n",
-		"| defective | 4 | 1 | 0 | 0 | 1 | 1 | 1 |\n",
+		"| innocent | 3 | 0 | 1 | 1 | 0 | 1 |\n",
+		"| defective | 4 | 1 | 0 | 1 | 1 | 1 |\n",
 		"| `ppredicted` | Why \\| so | predicted | race: std::vector&lt;int> |\n",
 		"| `plikely` |", "| `pnothing` |", "| `ppotential` |",
 	} {
@@ -178,7 +236,7 @@ func TestCheck(t *testing.T) {
 		"too many false likely":  append(rowsOf(true, likely), good...),
 		"too many missed":        append(rowsOf(false, none), good...),
 		"too many potential":     append(rowsOf(false, potential), good...),
-		"a false confirmed race": append(rowsOf(true, confirmed), good...),
+		"a false confirmed race": append(confirmedRow(true, likely, &trial.Confirmation{Confirmed: true, Try: 1}), good[1:]...),
 		"too many with nothing":  append(rowsOf(false, append(repeat(likely, 8), none)...), good...),
 	} {
 		if check(rows) == nil {
@@ -193,8 +251,10 @@ func TestPageHasItsMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{newPage, string(page)} {
-		if _, err := marks.Replace(text, "table\n"); err != nil {
-			t.Error(err)
+		for _, part := range []figures.Marks{marks, confirmMarks} {
+			if _, err := part.Replace(text, "table\n"); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
