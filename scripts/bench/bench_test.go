@@ -67,7 +67,7 @@ func fake(events, lost, toolCPU float64) *page {
 	}
 	k := checked{perSecond: 2e5, width: 64, heap: []float64{40, 40, 40, 40}, resident: []float64{50, 50, 50, 50}}
 	ws := []written{{"text", 0.2, 3}, {"json", 0.9, 140}}
-	return &page{knowledge: fakeKnowledge(1.2, 80), checked: k, unbounded: minUnbounded, reports: ws, chains: named{1, 200}, hang: told{500, 700}, lockGraph: 0.2, ordered: minOrdered, results: []result{
+	return &page{knowledge: fakeKnowledge(1.2, 80), checked: k, unbounded: minUnbounded, reports: ws, chains: named{1, 200}, hang: told{500, 700}, confirmed: []confirmedIn{{"shop", 0.3, 0.9}}, lockGraph: 0.2, ordered: minOrdered, results: []result{
 		one(plain, 1, 10), one(cheap, 1, 1010), one(entry, 1, 20_010), one(bpftrace, 1, 30_010), one(cheap, 2, 2000),
 	}}
 }

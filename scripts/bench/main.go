@@ -25,6 +25,7 @@ type config struct {
 	dir       string // of what is built and written meanwhile
 	scopes    bool   // measure monitors of scopes alone
 	knowledge bool   // measure formulas on knowledge alone
+	confirm   bool   // measure confirming alone
 	scale     float64
 }
 
@@ -37,6 +38,7 @@ func main() {
 	flag.StringVar(&c.benchtime, "benchtime", "1s", "time of each Go benchmark")
 	flag.BoolVar(&c.scopes, "scopes", false, "measure monitors of scopes alone, and write their part of the page")
 	flag.BoolVar(&c.knowledge, "knowledge", false, "measure formulas on what threads know alone, and print their rows")
+	flag.BoolVar(&c.confirm, "confirm", false, "measure how long findings take to be confirmed alone, and print their row")
 	flag.Float64Var(&c.scale, "scale", 1, "with -scopes: times the usual size of the runs")
 	flag.Parse()
 	if c.rounds < 1 || c.pairs < 1000 || c.scale <= 0 || flag.NArg() > 0 {
@@ -49,6 +51,8 @@ func main() {
 		measured = runScopes
 	case c.knowledge:
 		measured = runKnowledge
+	case c.confirm:
+		measured = runConfirm
 	}
 	met, err := inFolder(c, measured)
 	if err != nil {
@@ -116,6 +120,9 @@ func run(c config) (met bool, err error) {
 		return false, err
 	}
 	if p.hang, err = hangBenchmark(); err != nil {
+		return false, err
+	}
+	if p.confirmed, err = confirmBenchmarks(&c); err != nil {
 		return false, err
 	}
 	text, met := p.render()

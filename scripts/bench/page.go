@@ -31,6 +31,7 @@ type page struct {
 	reports   []written
 	chains    named
 	hang      told
+	confirmed []confirmedIn
 	protocols protocolCost
 	knowledge knowledgeCost
 	lockGraph float64 // seconds
@@ -131,7 +132,7 @@ func (p *page) requirements() []requirement {
 	rs = append(rs, lockRequirement(p.lockGraph))
 	rs = append(rs, p.protocols.requirements()...)
 	rs = append(rs, p.knowledge.requirements()...)
-	rs = append(rs, chainsRequirement(p.chains), hangRequirement(p.hang))
+	rs = append(rs, chainsRequirement(p.chains), hangRequirement(p.hang), confirmRequirement(p.confirmed))
 	two, ok := p.find(cheap, 2)
 	if !ok {
 		return rs
