@@ -17,6 +17,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/analysis/suppress"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/loader/tries"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -286,6 +287,9 @@ type trying struct {
 	end     time.Time
 	sites   map[event.StackID]callSite
 	firsts  map[*report.Finding]firstPlan // what first has found out
+	// noHardware is why no hardware breakpoint stops a thread; "": one does, or triedHardware is not set.
+	noHardware    string
+	triedHardware bool
 }
 
 // firstPlan is the schedule of the first try of a finding, or why there is none.
@@ -322,6 +326,11 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 		out.Reason = err.Error()
 		return out
 	}
+	if p := plan(0); p.Exact || p.Pair != nil {
+		if out.Reason = t.unstopped(); out.Reason != "" {
+			return out
+		}
+	}
 	for n := range t.tries {
 		left := time.Until(end)
 		switch {
@@ -356,6 +365,17 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 		out.Reason = why
 	}
 	return out
+}
+
+// unstopped returns why threads cannot be stopped before chosen instructions; "" if they can.
+func (t *trying) unstopped() string {
+	if !t.triedHardware {
+		t.triedHardware = true
+		if err := attach.TryWatchpoint(); errors.Is(err, attach.ErrNoWatchpoint) {
+			t.noHardware = "threads are stopped before their operations by hardware breakpoints, which do not work here: tracepredict doctor says why"
+		}
+	}
+	return t.noHardware
 }
 
 // planned returns the schedule of each try of a finding of the observed run, from 0.

@@ -207,6 +207,9 @@ func FreeWatchpoints(pid int) (free int, why error) {
 	if err != nil {
 		return 0, err
 	}
+	if why := tryHit(); errors.Is(why, errSilent) {
+		return 0, explainWatchpoint(unix.Gettid(), why)
+	}
 	free = watchpoint.Registers
 	for _, tid := range tids[:min(len(tids), trialThreads)] {
 		n, err := tryWatchpoints(tid, free)
@@ -245,6 +248,9 @@ func explainWatchpoint(tid int, err error) error {
 		}
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
 		e.Remedy = "raise the limit of open files: ulimit -n"
+	case errors.Is(err, errSilent):
+		e.What = "this machine accepts hardware watchpoints, but they report nothing: it is probably a virtual machine that has none"
+		e.Remedy = "watch with --watch and --no-watch-hw, which need none"
 	case errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENODEV) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EINVAL):
 		e.What = "this machine, or virtual machine, gives no hardware watchpoints"
 		e.Remedy = "watch with --watch and --no-watch-hw, which need none"
@@ -278,15 +284,49 @@ func (t *Tracer) Unwatch(pid int, addrs map[uint64]bool) error {
 	return CloseAll(removed)
 }
 
-// TryWatchpoint opens a watchpoint on the tool itself. It returns a refusal unexplained: a
-// refusal concerns the user, and not whether the machine has watchpoints.
+// TryWatchpoint sets a watchpoint for the tool itself, and has it hit. It returns a refusal unexplained: a refusal concerns
+// the user, and not whether the machine has watchpoints.
 func TryWatchpoint() error {
-	fd, err := openEvent(0, trialAddr, 1)
-	if _, denied := need.AsRefusal(err); denied {
+	err := tryHit()
+	if _, denied := need.AsRefusal(err); denied || err == nil {
 		return err
 	}
-	if err != nil {
-		return explainWatchpoint(unix.Gettid(), err)
+	return explainWatchpoint(unix.Gettid(), err)
+}
+
+// errSilent means that a watchpoint was set, and an access of its memory was not counted.
+var errSilent = errors.New("an access was not reported")
+
+// tryHit sets a watchpoint for the calling thread on memory, which it then writes. Some virtual machines accept
+// watchpoints and lose them: the kernel cannot tell.
+func tryHit() error {
+	if runtime.GOARCH != "amd64" {
+		return unix.EOPNOTSUPP
 	}
-	return unix.Close(fd)
+	runtime.LockOSThread() // a perf event is of one thread
+	defer runtime.UnlockOSThread()
+	memory, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return fmt.Errorf("map memory to watch: %w", err)
+	}
+	defer unix.Munmap(memory)
+	attr := unix.PerfEventAttr{
+		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
+		Bp_type: breakpointRW, Ext1: uint64(uintptr(unsafe.Pointer(&memory[0]))), Ext2: 1,
+		Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
+	}
+	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	memory[0]++
+	var hits [8]byte
+	if _, err := unix.Read(fd, hits[:]); err != nil {
+		return fmt.Errorf("read how often a watchpoint was hit: %w", err)
+	}
+	if hits == [8]byte{} {
+		return errSilent
+	}
+	return nil
 }

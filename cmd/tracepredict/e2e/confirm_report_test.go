@@ -57,6 +57,9 @@ func TestConfirmReport(t *testing.T) {
 	for _, name := range []string{"shop", "errand", "bank"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "shop" { // it has a race too
+				needBreakpoints(t)
+			}
 			program := example(t, name)
 			file, text := reportOf(t, program)
 			found, again := confirmReport(t, file, copied(t, program), 66)
@@ -85,6 +88,7 @@ func TestConfirmReport(t *testing.T) {
 // program has been moved. Without the specification nothing is tried, and that is said.
 func TestConfirmSpecifiedReport(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	for _, name := range []string{"valve", "socket", "sale"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,6 +117,7 @@ func TestConfirmSpecifiedReport(t *testing.T) {
 // hangs.
 func TestConfirmGuidedReport(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	for program, flags := range map[string][]string{
 		"guided.c": {"--order=none", "--watch", "untold", "--watch", "told"}, "missed.c": {"--watch-shared=off"},
 	} {
@@ -137,6 +142,7 @@ func TestConfirmGuidedReport(t *testing.T) {
 // TestConfirmFalseReport: what no run can show is not confirmed, and what one can is.
 func TestConfirmFalseReport(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	file, _ := reportOf(t, example(t, "pipe"), "--order=none", "--watch", "letter", "--watch", "stamp")
 	found, _ := confirmReport(t, file, example(t, "pipe"), 66, "--tries=2")

@@ -3,6 +3,7 @@ package e2e
 import (
 	"debug/elf"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
@@ -91,6 +93,7 @@ func TestConfirm(t *testing.T) {
 // TestConfirmRaces: both threads stand before their accesses at once, each time.
 func TestConfirmRaces(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	for _, c := range []struct{ example, variable string }{{"shop", "tickets"}, {"rwlock_race", "hits"}} {
 		t.Run(c.example, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +117,7 @@ func TestConfirmRaces(t *testing.T) {
 // order by something that the tool was not told of.
 func TestConfirmGuidedRace(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	found := confirm(t, "race", build(t, "gcc", "guided.c", "-O2", "-g", "-pthread"), "--order=none", "--tries=2", "--watch", "untold", "--watch", "told")
 	if len(found) != 2 {
@@ -129,6 +133,7 @@ func TestConfirmGuidedRace(t *testing.T) {
 // TestConfirmOrders: both orders of the accesses are shown, with what the memory held.
 func TestConfirmOrders(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	found := confirm(t, "race", example(t, "shop"), "--watch", "tickets")
 	want := "; its memory had the values 100, 99, 100 with T2 first, and 100, 101, 100 with T3 first"
@@ -157,6 +162,7 @@ func TestFalseRaceIsNotConfirmed(t *testing.T) {
 // of specification it is.
 func TestConfirmSpecified(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	for _, c := range []struct {
 		example, spec, kind string
 		properties          int
@@ -188,6 +194,7 @@ func TestConfirmSpecified(t *testing.T) {
 // else than in the first run, and where a lock's call returns to the very access before which its thread is to wait.
 func TestConfirmAtomicity(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	found := confirm(t, "knowledge", build(t, "gcc", "audit.c", "-O1", "-g", "-pthread"), "--watch", "left", "--watch", "right", "--check", "atomicity=transfer")
 	if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
@@ -214,6 +221,7 @@ property early "a connection is used after it was closed" = always (use -> c == 
 // show. The try says where the run left the schedule.
 func TestFalseViolationIsNotConfirmed(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	program := build(t, "gcc", "told.c", "-O2", "-g", "-pthread")
 	spec := filepath.Join(t.TempDir(), "told.tps")
@@ -246,6 +254,7 @@ func printed(t *testing.T, v any) string {
 // looks again with the lock held, nothing is found.
 func TestConfirmMissedSignal(t *testing.T) {
 	needBPF(t)
+	needBreakpoints(t)
 	t.Parallel()
 	flags := []string{"-O2", "-g", "-pthread"}
 	found := confirm(t, "deadlock", build(t, "gcc", "missed.c", flags...), "--watch-shared=off")
@@ -274,6 +283,27 @@ func TestConfirmed(t *testing.T) {
 		}
 		if !strings.Contains(text, "confirmed (try ") {
 			t.Errorf("%q: %s", more, text)
+		}
+	}
+}
+
+// TestConfirmWithoutBreakpoints: where hardware breakpoints do not work, races are not tried, with that reason; deadlocks
+// of locks are.
+func TestConfirmWithoutBreakpoints(t *testing.T) {
+	needBPF(t)
+	if err := attach.TryWatchpoint(); !errors.Is(err, attach.ErrNoWatchpoint) {
+		t.Skip("hardware breakpoints work here")
+	}
+	t.Parallel()
+	program := example(t, "shop")
+	for _, f := range confirm(t, "race", program, "--watch", "tickets") {
+		if f.Confirmation == nil || f.Confirmation.Confirmed || f.Confirmation.Try != 0 || !strings.Contains(f.Confirmation.Reason, "hardware breakpoints, which do not work here") {
+			t.Errorf("a race: %s", printed(t, f))
+		}
+	}
+	for _, f := range confirm(t, "deadlock", program, "--watch", "tickets") {
+		if f.Confidence != "confirmed" {
+			t.Errorf("a deadlock: %s", printed(t, f))
 		}
 	}
 }

@@ -8,6 +8,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -101,6 +102,14 @@ func needBPF(t testing.TB) {
 		t.Fatalf("TRACEPREDICT_REQUIRE_BPF=1, but: %v", err)
 	default:
 		t.Skipf("cannot observe here (run as root): %v", err)
+	}
+}
+
+// needBreakpoints skips a test that needs hardware breakpoints where these do not work, as in some virtual machines.
+func needBreakpoints(t testing.TB) {
+	t.Helper()
+	if err := attach.TryWatchpoint(); errors.Is(err, attach.ErrNoWatchpoint) {
+		t.Skip(err)
 	}
 }
 

@@ -48,6 +48,7 @@ func (r *run) accesses(s programLog, variable string) map[string][]string {
 // TestWatchpointSeesAll checks that one access by each means, all through pointers, in
 // threads created before and after, is one event with its value.
 func TestWatchpointSeesAll(t *testing.T) {
+	needBreakpoints(t)
 	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2", "-O2 -static", "-O2 -no-pie"} {
 		t.Run(flags, func(t *testing.T) {
@@ -67,18 +68,25 @@ func TestWatchpointSeesAll(t *testing.T) {
 
 // TestWatchpointSystemCalls checks that the accesses by the kernel in one system call
 // are one event.
-func TestWatchpointSystemCalls(t *testing.T) { wantWatched(t, "syscalls.c", "shared") }
+func TestWatchpointSystemCalls(t *testing.T) {
+	needBreakpoints(t)
+	wantWatched(t, "syscalls.c", "shared")
+}
 
 // TestWatchpointSystemCallsThereAndBack checks that a system call that accesses two
 // variables several times, or one that reads and writes, is one event for each
 // variable.
 func TestWatchpointSystemCallsThereAndBack(t *testing.T) {
+	needBreakpoints(t)
 	t.Parallel()
 	wantWatched(t, "iovecs.c", "page.shared", "page.neighbour")
 }
 
 // TestWatchpointPacked checks a variable that needs two watchpoints.
-func TestWatchpointPacked(t *testing.T) { wantWatched(t, "packed.c", "packed.value") }
+func TestWatchpointPacked(t *testing.T) {
+	needBreakpoints(t)
+	wantWatched(t, "packed.c", "packed.value")
+}
 
 // wantWatched compares the accesses of a fixture's variable with those that the fixture
 // prints, whichever others are watched.
@@ -150,6 +158,7 @@ func wantRegistersFree(t testing.TB, pid int) {
 // TestWatchpointAttached checks threads that exist before, threads that are created
 // later, and those created while the watchpoints are set.
 func TestWatchpointAttached(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	server, pid := startPointed(t)
@@ -172,6 +181,7 @@ func TestWatchpointAttached(t *testing.T) {
 // TestWatchpointsGoWithTheTool checks that the watchpoints are removed when the tool is
 // killed while it sets them.
 func TestWatchpointsGoWithTheTool(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	server, pid := startPointed(t)
@@ -191,6 +201,7 @@ func TestWatchpointsGoWithTheTool(t *testing.T) {
 // TestWatchpointExecve checks that the watchpoints of a program end with it, and that
 // the next program of the process has its own.
 func TestWatchpointExecve(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "trace")
@@ -211,6 +222,7 @@ func TestWatchpointExecve(t *testing.T) {
 // TestWatchpointFollow checks that children have watchpoints of their own from their
 // first instruction on.
 func TestWatchpointFollow(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	for _, follow := range []bool{false, true} {
@@ -232,6 +244,7 @@ func TestWatchpointFollow(t *testing.T) {
 
 // TestWatchpointThreads creates very many threads, each with one access.
 func TestWatchpointThreads(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	for _, flags := range [][]string{{"--ring", "16"}, {"--ring", "1", "--lossy"}} {
@@ -253,6 +266,7 @@ func TestWatchpointThreads(t *testing.T) {
 // TestWatchpointUnexplainedTrap checks that a debug exception for which the kernel found no cause
 // does not end a program that has watchpoints, and that a SIGTRAP of its own does.
 func TestWatchpointUnexplainedTrap(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	const trap = 128 + int(unix.SIGTRAP)
@@ -293,6 +307,7 @@ func TestWatchpointUnexplainedTrap(t *testing.T) {
 // TestWatchpointUnexplainedTrapAttached checks the same for an attached program, which is traced
 // only in a virtual machine.
 func TestWatchpointUnexplainedTrapAttached(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	server := startChild(t, childOptions{}, processFixture(t, "trapped.c"))
@@ -315,6 +330,7 @@ func TestWatchpointUnexplainedTrapAttached(t *testing.T) {
 // TestWatchpointTraced checks that a program that a debugger traces gets no watchpoint in a
 // virtual machine.
 func TestWatchpointTraced(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	testtool.Need(t, "gdb")
@@ -340,6 +356,7 @@ func TestWatchpointTraced(t *testing.T) {
 
 // TestWatchpointCapabilities checks that CAP_PERFMON suffices.
 func TestWatchpointCapabilities(t *testing.T) {
+	needBreakpoints(t)
 	t.Parallel()
 	needRoot(t)
 	tool := toolWithFileCapabilities(t, "cap_bpf,cap_perfmon,cap_sys_ptrace+ep")
@@ -357,6 +374,7 @@ func TestWatchpointCapabilities(t *testing.T) {
 // TestWatchpointLibrary checks the variable of a library that is unloaded, whose memory
 // may be reused, and loaded again.
 func TestWatchpointLibrary(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	library := processFixture(t, "hidden.c", "-shared", "-fPIC")
@@ -381,6 +399,7 @@ func TestWatchpointLibrary(t *testing.T) {
 // TestWatchpointTaken checks that, where another tool uses the processor's watchpoints,
 // --watch uses probes and reports the reason, and --watch-hw fails with it.
 func TestWatchpointTaken(t *testing.T) {
+	needBreakpoints(t)
 	needBPF(t)
 	t.Parallel()
 	server, pid := startPointed(t)
@@ -424,6 +443,7 @@ func wantChoice(t testing.TB, pid int, note string, args ...string) {
 // TestWatchpointCrossCheck checks that probes and watchpoints observe, in one run, the
 // same reads and writes of each thread, with the same values in the same order.
 func TestWatchpointCrossCheck(t *testing.T) {
+	needBreakpoints(t)
 	t.Parallel()
 	for _, flags := range []string{"-O0", "-O2", "-O3 -no-pie"} {
 		for _, entry := range []bool{false, true} {
