@@ -46,6 +46,9 @@ var step = regexp.MustCompile(`^(diverged) at step \d+: (?:.*: )?`)
 
 // Why is the reason without what is of one run alone, so that like reasons are alike.
 func (c *Confirmation) Why() string {
+	if strings.Contains(c.Reason, "hardware breakpoints") {
+		return "hardware breakpoints do not work here"
+	}
 	why := step.ReplaceAllString(c.Reason, "$1: ")
 	if at := strings.LastIndex(why, ": the run ended without it"); at >= 0 {
 		return "a run ended without one of its operations"

@@ -97,6 +97,7 @@ func TestConfirmation(t *testing.T) {
 		{"kind": "deadlock", "confidence": "predicted", "confirmation": {"confirmed": false, "try": 5, "tries": 5, "time_ns": 1, "reason": "diverged at step 2: T3 requests b at b.c:3: nothing else went on for 500ms"}},
 		{"kind": "race", "confidence": "predicted", "confirmation": {"confirmed": false, "try": 5, "tries": 5, "time_ns": 1, "reason": "T2 accesses x at b.c:3: the run ended without it"}},
 		{"kind": "deadlock", "confidence": "likely", "confirmation": {"confirmed": false, "try": 0, "tries": 5, "time_ns": 0, "reason": "there is no schedule"}},
+		{"kind": "race", "confidence": "likely", "confirmation": {"confirmed": false, "try": 0, "tries": 5, "time_ns": 0, "reason": "threads are stopped by hardware breakpoints, which do not work here"}},
 		{"kind": "misuse", "confidence": "predicted"}]}`)
 	if err != nil {
 		t.Fatal(err)
@@ -114,6 +115,7 @@ func TestConfirmation(t *testing.T) {
 		"predicted: not confirmed: diverged: nothing else went on for 500ms",
 		"predicted: not confirmed: a run ended without one of its operations",
 		"likely: not tried: there is no schedule",
+		"likely: not tried: hardware breakpoints do not work here",
 		"predicted: not tried",
 	}
 	if !slices.Equal(got, want) {
