@@ -19,7 +19,8 @@ var objects = map[string]string{"amd64": "tracepredict_x86_bpfel.o", "arm64": "t
 // shared has the Go types that the programs share with Go, by their names in C.
 var shared = map[string]any{
 	"record": Record{}, "call_record": CallRecord{}, "stack_record": StackRecord{}, "stack_part": StackPart{},
-	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{},
+	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{}, "futex_site": FutexSite{},
+	"futex_key": FutexKey{}, "futex_sum": FutexSum{}, "futex_wait": FutexWait{},
 	"signature": Signature{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "lost_line": LostLine{},
 	"watch_key": WatchKey{}, "watch": Watch{}, "watched_line": WatchedLine{}, "kernel_code": KernelCode{}, "tally": Tally{}, "thread_cost": ThreadCost{},
 	"formula": Formula{}, "formula_body": FormulaBody{}, "formula_input": FormulaInput{}, "known_thread": KnownThread{},
@@ -110,7 +111,7 @@ func unionMember(t *testing.T, u *btf.Union, at btf.Bits) []btf.Member {
 // TestUnion checks that the parts of a Site that its methods return have the address of its Access.
 func TestUnion(t *testing.T) {
 	var s Site
-	for name, at := range map[string]unsafe.Pointer{"sync": unsafe.Pointer(s.Sync()), "heap": unsafe.Pointer(s.Heap()), "function": unsafe.Pointer(s.Function())} {
+	for name, at := range map[string]unsafe.Pointer{"sync": unsafe.Pointer(s.Sync()), "heap": unsafe.Pointer(s.Heap()), "function": unsafe.Pointer(s.Function()), "futex": unsafe.Pointer(s.Futex())} {
 		if at != unsafe.Pointer(&s.Access) {
 			t.Errorf("%s lies elsewhere", name)
 		}

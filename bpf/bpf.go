@@ -11,7 +11,7 @@ import "unsafe"
 // The types that the programs share with Go.
 //
 //go:generate go run ./genops
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input -type scope_automata -type scope_site -type scope_lock -type scope_thread -type scope_record -type scope_state Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type futex_site -type futex_key -type futex_sum -type futex_wait -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input -type scope_automata -type scope_site -type scope_lock -type scope_thread -type scope_record -type scope_state Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -32,6 +32,14 @@ type (
 	// FunctionSite is the part of a Site of a function that the user asked for; struct
 	// function_site.
 	FunctionSite = TracepredictFunctionSite
+	// FutexSite is the part of a Site of a call of futex(2); struct futex_site.
+	FutexSite = TracepredictFutexSite
+	// FutexKey is what waits for futexes are summed up by; struct futex_key of futex.h.
+	FutexKey = TracepredictFutexKey
+	// FutexSum is how many such waits there were, and for how long; struct futex_sum.
+	FutexSum = TracepredictFutexSum
+	// FutexWait is the wait of a thread that is in the kernel; struct futex_wait.
+	FutexWait = TracepredictFutexWait
 	// Signature describes what is recorded of the calls of a function; struct signature.
 	Signature = TracepredictSignature
 	// TaskLine is a thread that existed when the observation began; struct task_line.
@@ -88,6 +96,9 @@ func (s *Site) Heap() *HeapSite { return (*HeapSite)(unsafe.Pointer(&s.Access)) 
 // Function returns the site's part of a function that the user asked for.
 func (s *Site) Function() *FunctionSite { return (*FunctionSite)(unsafe.Pointer(&s.Access)) }
 
+// Futex returns the site's part of a call of futex(2).
+func (s *Site) Futex() *FutexSite { return (*FutexSite)(unsafe.Pointer(&s.Access)) }
+
 // CookieFilter marks, in a link's cookie, that the program must look for the
 // process in the targets map because the link has no PID filter.
 const CookieFilter = 1 << 63
@@ -136,6 +147,15 @@ const MaxWatched = 1 << 15
 
 // MaxAllocations is the number of blocks of memory of which it is kept where they were allocated.
 const MaxAllocations = 1 << 18
+
+// The sizes of the tables of waits for futexes, where these are observed: threads that may wait at a time; words whose
+// last wake-up is known; sums of waits; and how many of the sums tell words and threads apart.
+const (
+	MaxFutexWaiting = 1 << 15
+	MaxFutexWords   = 1 << 14
+	MaxFutexSums    = 1 << 16
+	MaxFutexKeys    = MaxFutexSums / 4 * 3
+)
 
 // WordBits is the binary logarithm of the number of words in the table of accesses through pointers,
 // AtomicWordBits if only atomic code's are observed, and PageBits that of the number of bits that say which

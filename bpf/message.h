@@ -6,21 +6,8 @@
 #define TRACEPREDICT_MESSAGE_H
 
 #include "channel.h"
+#include "futexop.h"
 #include "ringbuf.h"
-
-#define FUTEX_WAIT 0
-#define FUTEX_WAKE 1
-#define FUTEX_REQUEUE 3
-#define FUTEX_CMP_REQUEUE 4
-#define FUTEX_WAKE_OP 5
-#define FUTEX_LOCK_PI 6
-#define FUTEX_UNLOCK_PI 7
-#define FUTEX_WAIT_BITSET 9
-#define FUTEX_WAKE_BITSET 10
-#define FUTEX_WAIT_REQUEUE_PI 11
-#define FUTEX_CMP_REQUEUE_PI 12
-#define FUTEX_LOCK_PI2 13
-#define FUTEX_COMMAND 127
 
 #define UNBOUNDED (~0ULL)
 #define SYSTEM_V (1ULL << 44) /* of the key of a queue of messages: the rest is its identifier */
@@ -46,26 +33,12 @@ static __always_inline void futex_channels(struct io_call *call, struct io_args 
 {
 	struct channel c = {.key = a->arg[0], .kind = CHANNEL_FUTEX};
 
-	switch (a->arg[1] & FUTEX_COMMAND) {
-	case FUTEX_WAIT:
-	case FUTEX_WAIT_BITSET:
-	case FUTEX_WAIT_REQUEUE_PI:
-	case FUTEX_LOCK_PI:
-	case FUTEX_LOCK_PI2:
+	if (futex_is(a->arg[1], FUTEX_WAITS))
 		call->receive = c;
-		break;
-	case FUTEX_WAKE:
-	case FUTEX_WAKE_BITSET:
-	case FUTEX_WAKE_OP:
-	case FUTEX_REQUEUE:
-	case FUTEX_CMP_REQUEUE:
-	case FUTEX_CMP_REQUEUE_PI:
-	case FUTEX_UNLOCK_PI:
+	else if (futex_is(a->arg[1], FUTEX_WAKES))
 		call->send = c;
-		break;
-	default:
+	else
 		return;
-	}
 	call->ip = a->ip;
 #if defined(__TARGET_ARCH_x86)
 	bpf_probe_read_user(&call->caller, sizeof(call->caller), (void *)a->sp);

@@ -7,6 +7,7 @@
 #define TRACEPREDICT_SCHED_H
 
 #include "forget.h"
+#include "futex.h"
 #include "knowledge.h"
 #include "lines.h"
 #include "ringbuf.h"
@@ -106,6 +107,7 @@ int on_exit(__u64 *ctx)
 		scope_leave(thread);
 	if (any_lost)
 		end_losses(thread);
+	forget_futex_wait(thread);
 	slot = slot_of(thread);
 	forget_stack(slot, CURRENT_THREAD_POINTER(task), thread >> 32);
 	if (!task->signal->live.counter)

@@ -161,6 +161,17 @@ struct function_site {
 	__u64 calls, returns, leaves;
 };
 
+/* A call of futex(2), at an instruction before it: its operands are those behind the instructions between, and so need
+ * not be in the registers that the system call takes. The word is the site's object. */
+struct futex_site {
+	__u32 op_mask,
+		op_flip; /* the operation: op_reg, of which op_mask's bits are kept, xor op_flip */
+	__u32 number;    /* of the system call */
+	__u8 number_reg; /* the register that has the number, plus one; 0: it is known to be right */
+	__u8 op_reg;
+	__u8 pad[2];
+};
+
 /* One thing that one probe observes. Sites at one address are chained by next, in program
  * order. */
 struct site {
@@ -181,6 +192,7 @@ struct site {
 		struct sync_site sync;
 		struct heap_site heap;
 		struct function_site function; /* OP_CALL, OP_RETURN */
+		struct futex_site futex;       /* of on_futex */
 	};
 };
 

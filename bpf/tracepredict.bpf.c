@@ -34,6 +34,7 @@
  *   function.h             on_call: functions that the user asked for
  *   heap.h                 on_heap, on_heap_return: lifetimes of memory
  *   unseen.h               on_unseen: instructions that synchronise unobserved
+ *   futex.h, futexop.h     on_futex: waits in the kernel for futexes, and who ends them
  *   sched.h                on_fork, on_exit, on_exec, list_tasks: the life of threads
  *   watch.h                on_watch and its helpers: hardware watchpoints
  *   io.h                   on_call_in, on_call_out: what orders threads through the kernel
@@ -53,6 +54,7 @@
 #include "function.h"
 #include "heap.h"
 #include "unseen.h"
+#include "futex.h"
 #include "sched.h"
 #include "watch.h"
 #include "io.h"

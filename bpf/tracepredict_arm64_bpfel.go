@@ -148,6 +148,52 @@ type TracepredictFunctionSite struct {
 	Leaves    uint64
 }
 
+type TracepredictFutexKey struct {
+	_      structs.HostLayout
+	Thread uint64
+	Word   uint64
+	Stack  uint32
+	Waker  uint32
+}
+
+type TracepredictFutexSite struct {
+	_         structs.HostLayout
+	OpMask    uint32
+	OpFlip    uint32
+	Number    uint32
+	NumberReg uint8
+	OpReg     uint8
+	Pad       [2]uint8
+}
+
+type TracepredictFutexSum struct {
+	_     structs.HostLayout
+	Waits uint64
+	Ns    uint64
+}
+
+type TracepredictFutexWait struct {
+	_     structs.HostLayout
+	Since uint64
+	Sp    uint64
+	Word  uint64
+	Stack uint32
+	Pad   uint32
+}
+
+type TracepredictFutexWake struct {
+	_     structs.HostLayout
+	At    uint64
+	Stack uint32
+	Pad   uint32
+}
+
+type TracepredictFutexWord struct {
+	_    structs.HostLayout
+	Word uint64
+	Tgid uint64
+}
+
 type TracepredictHeapSite struct {
 	_         structs.HostLayout
 	Least     uint64
@@ -600,6 +646,9 @@ const (
 	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapFreedNumbers      = "freed_numbers"
+	TracepredictMapFutexSums         = "futex_sums"
+	TracepredictMapFutexWaiting      = "futex_waiting"
+	TracepredictMapFutexWakes        = "futex_wakes"
 	TracepredictMapHeapCosts         = "heap_costs"
 	TracepredictMapInnermostLines    = "innermost_lines"
 	TracepredictMapInsideLines       = "inside_lines"
@@ -647,6 +696,7 @@ const (
 	TracepredictProgOnExec           = "on_exec"
 	TracepredictProgOnExit           = "on_exit"
 	TracepredictProgOnFork           = "on_fork"
+	TracepredictProgOnFutex          = "on_futex"
 	TracepredictProgOnHeap           = "on_heap"
 	TracepredictProgOnHeapReturn     = "on_heap_return"
 	TracepredictProgOnPointer        = "on_pointer"
@@ -681,6 +731,9 @@ const (
 	TracepredictVarEvaluated         = "evaluated"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarFullWords         = "full_words"
+	TracepredictVarFutexEnded        = "futex_ended"
+	TracepredictVarFutexKeys         = "futex_keys"
+	TracepredictVarFutexLost         = "futex_lost"
 	TracepredictVarGivenUp           = "given_up"
 	TracepredictVarGivenUpOp         = "given_up_op"
 	TracepredictVarJoinedWords       = "joined_words"
@@ -700,6 +753,7 @@ const (
 	TracepredictVarLostStacks        = "lost_stacks"
 	TracepredictVarMixedWords        = "mixed_words"
 	TracepredictVarMonitored         = "monitored"
+	TracepredictVarMostFutexKeys     = "most_futex_keys"
 	TracepredictVarOwnWords          = "own_words"
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
@@ -787,6 +841,7 @@ type TracepredictProgramSpecs struct {
 	OnExec        *ebpf.ProgramSpec `ebpf:"on_exec"`
 	OnExit        *ebpf.ProgramSpec `ebpf:"on_exit"`
 	OnFork        *ebpf.ProgramSpec `ebpf:"on_fork"`
+	OnFutex       *ebpf.ProgramSpec `ebpf:"on_futex"`
 	OnHeap        *ebpf.ProgramSpec `ebpf:"on_heap"`
 	OnHeapReturn  *ebpf.ProgramSpec `ebpf:"on_heap_return"`
 	OnPointer     *ebpf.ProgramSpec `ebpf:"on_pointer"`
@@ -817,6 +872,9 @@ type TracepredictMapSpecs struct {
 	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.MapSpec `ebpf:"freed_numbers"`
+	FutexSums      *ebpf.MapSpec `ebpf:"futex_sums"`
+	FutexWaiting   *ebpf.MapSpec `ebpf:"futex_waiting"`
+	FutexWakes     *ebpf.MapSpec `ebpf:"futex_wakes"`
 	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
 	InnermostLines *ebpf.MapSpec `ebpf:"innermost_lines"`
 	InsideLines    *ebpf.MapSpec `ebpf:"inside_lines"`
@@ -879,6 +937,9 @@ type TracepredictVariableSpecs struct {
 	Evaluated         *ebpf.VariableSpec `ebpf:"evaluated"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	FullWords         *ebpf.VariableSpec `ebpf:"full_words"`
+	FutexEnded        *ebpf.VariableSpec `ebpf:"futex_ended"`
+	FutexKeys         *ebpf.VariableSpec `ebpf:"futex_keys"`
+	FutexLost         *ebpf.VariableSpec `ebpf:"futex_lost"`
 	GivenUp           *ebpf.VariableSpec `ebpf:"given_up"`
 	GivenUpOp         *ebpf.VariableSpec `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
@@ -898,6 +959,7 @@ type TracepredictVariableSpecs struct {
 	LostStacks        *ebpf.VariableSpec `ebpf:"lost_stacks"`
 	MixedWords        *ebpf.VariableSpec `ebpf:"mixed_words"`
 	Monitored         *ebpf.VariableSpec `ebpf:"monitored"`
+	MostFutexKeys     *ebpf.VariableSpec `ebpf:"most_futex_keys"`
 	OwnWords          *ebpf.VariableSpec `ebpf:"own_words"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
@@ -962,6 +1024,9 @@ type TracepredictMaps struct {
 	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.Map `ebpf:"freed_numbers"`
+	FutexSums      *ebpf.Map `ebpf:"futex_sums"`
+	FutexWaiting   *ebpf.Map `ebpf:"futex_waiting"`
+	FutexWakes     *ebpf.Map `ebpf:"futex_wakes"`
 	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
 	InnermostLines *ebpf.Map `ebpf:"innermost_lines"`
 	InsideLines    *ebpf.Map `ebpf:"inside_lines"`
@@ -1012,6 +1077,9 @@ func (m *TracepredictMaps) Close() error {
 		m.Dropped,
 		m.FarCalls,
 		m.FreedNumbers,
+		m.FutexSums,
+		m.FutexWaiting,
+		m.FutexWakes,
 		m.HeapCosts,
 		m.InnermostLines,
 		m.InsideLines,
@@ -1075,6 +1143,9 @@ type TracepredictVariables struct {
 	Evaluated         *ebpf.Variable `ebpf:"evaluated"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	FullWords         *ebpf.Variable `ebpf:"full_words"`
+	FutexEnded        *ebpf.Variable `ebpf:"futex_ended"`
+	FutexKeys         *ebpf.Variable `ebpf:"futex_keys"`
+	FutexLost         *ebpf.Variable `ebpf:"futex_lost"`
 	GivenUp           *ebpf.Variable `ebpf:"given_up"`
 	GivenUpOp         *ebpf.Variable `ebpf:"given_up_op"`
 	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
@@ -1094,6 +1165,7 @@ type TracepredictVariables struct {
 	LostStacks        *ebpf.Variable `ebpf:"lost_stacks"`
 	MixedWords        *ebpf.Variable `ebpf:"mixed_words"`
 	Monitored         *ebpf.Variable `ebpf:"monitored"`
+	MostFutexKeys     *ebpf.Variable `ebpf:"most_futex_keys"`
 	OwnWords          *ebpf.Variable `ebpf:"own_words"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
@@ -1143,6 +1215,7 @@ type TracepredictPrograms struct {
 	OnExec        *ebpf.Program `ebpf:"on_exec"`
 	OnExit        *ebpf.Program `ebpf:"on_exit"`
 	OnFork        *ebpf.Program `ebpf:"on_fork"`
+	OnFutex       *ebpf.Program `ebpf:"on_futex"`
 	OnHeap        *ebpf.Program `ebpf:"on_heap"`
 	OnHeapReturn  *ebpf.Program `ebpf:"on_heap_return"`
 	OnPointer     *ebpf.Program `ebpf:"on_pointer"`
@@ -1172,6 +1245,7 @@ func (p *TracepredictPrograms) Close() error {
 		p.OnExec,
 		p.OnExit,
 		p.OnFork,
+		p.OnFutex,
 		p.OnHeap,
 		p.OnHeapReturn,
 		p.OnPointer,

@@ -193,6 +193,9 @@ type Session struct {
 	end          atomic.Uint64                    // when the observation ended, on the clock of the records, ns; 0: not yet
 	knowledge    attach.Knowledge                 // valid after the observation
 	knowledgeErr error
+	futexes      attach.FutexWaits // valid after the observation
+	futexesErr   error
+	futexesRead  bool
 	undetached   atomic.Bool  // the kernel has not removed all probes
 	closing      safely.Group // goroutines that close links of processes that have ended
 
@@ -228,7 +231,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Knowledge: opts.Knowledge.Knowledge, Scope: opts.Scope.automata(), ScopeConditions: opts.Scope.conditions(),
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Futexes: plan.Futexes || plan.Contended, OnlyFutexes: plan.Contended, Knowledge: opts.Knowledge.Knowledge, Scope: opts.Scope.automata(), ScopeConditions: opts.Scope.conditions(),
 	})
 	if err != nil {
 		return nil, err
@@ -717,6 +720,7 @@ func (s *Session) stopObserving() error {
 	s.mu.Unlock()
 	s.hold()
 	defer s.ring.throttle.Release() // no more records come, and those that have come can wait
+	waiting := s.futexWaiting()
 	err := s.tracer.Detach()
 	if err != nil {
 		s.undetached.Store(true)
@@ -724,6 +728,7 @@ func (s *Session) stopObserving() error {
 	if s.opts.Knowledge.Knowledge != nil {
 		s.knowledge, s.knowledgeErr = s.tracer.Knowledge()
 	}
+	s.readFutexes(waiting)
 	return err
 }
 

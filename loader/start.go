@@ -249,8 +249,11 @@ func (s *Session) checkObservable() error {
 			return nil
 		}
 	}
-	if s.opts.NoProbes {
+	switch {
+	case s.opts.NoProbes:
 		return nil
+	case s.opts.Plan.Contended:
+		return errors.New("neither the program nor its libraries have an instruction that is known to call futex(2): no wait would be seen")
 	}
 	return errNotObservable(s.first.modules)
 }

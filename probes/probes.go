@@ -64,6 +64,8 @@ type Options struct {
 	Atomics bool
 	// Lives records the ends of memory, as far as the cost permits, even if no field is watched.
 	Lives bool
+	// Futexes observes calls of futex(2) too, and Contended nothing else.
+	Futexes, Contended bool
 	// Terse leaves Site.Why empty, which only people read.
 	Terse bool
 	// Progress is told how much of the code of a large program has been searched; nil: nobody is.
@@ -105,6 +107,8 @@ const (
 	ProgramLives
 	// ProgramCall observes calls and returns of functions that the user asked for.
 	ProgramCall
+	// ProgramFutex observes calls of futex(2), whose waits are summed up in the kernel.
+	ProgramFutex
 	// ProgramUnseen records which threads execute unseen synchronisation, and is removed soon. No
 	// Site has it.
 	ProgramUnseen
@@ -407,6 +411,9 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 
 // make makes the plan of one more file.
 func (p *Planner) make(f *elf.File) (*Plan, error) {
+	if p.opts.Contended {
+		return p.makeContended(f)
+	}
 	defer f.Hold()()
 	image := cheapsite.NewImage(f)
 	image.Terse = p.opts.Terse
@@ -467,6 +474,9 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 		return nil, fmt.Errorf("find the functions asked for in %s: %w", f.Name(), err)
 	}
 	b.onlyCode()
+	if p.opts.Futexes {
+		b.futexCalls()
+	}
 	if err := b.finish(); err != nil {
 		return nil, err
 	}

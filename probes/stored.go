@@ -20,6 +20,7 @@ type dependencies struct {
 	Table                                               [sha256.Size]byte
 	Own, Searchable, Described                          bool
 	Shared, Pointers, EntrySites, Atomics, Lives, Terse bool
+	Futexes, Contended                                  bool
 	Sites, Variables                                    int // that there is room for
 	Name, BuildID                                       string
 	Earlier                                             []variable.Variable // the atomic variables of earlier files
@@ -44,7 +45,7 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 	}
 	depends, err := encode(&dependencies{
 		Tool: o.Tool, Table: o.Table.Sum(), Own: own, Searchable: p.searchable(f), Described: p.onlyDescribed(f), Sites: left.sites, Variables: left.variables,
-		Shared: o.Shared, Pointers: o.Pointers, EntrySites: o.EntrySites, Atomics: o.Atomics, Lives: o.Lives, Terse: o.Terse,
+		Shared: o.Shared, Pointers: o.Pointers, EntrySites: o.EntrySites, Atomics: o.Atomics, Lives: o.Lives, Terse: o.Terse, Futexes: o.Futexes, Contended: o.Contended,
 		Name: f.Name(), BuildID: f.BuildID(), Earlier: p.atomic,
 	}, p.filesWith(f))
 	if err != nil {

@@ -206,7 +206,7 @@ func TestAllIsKnownToTheCache(t *testing.T) {
 	for i := range known.NumField() {
 		options = append(options, known.Field(i).Name)
 	}
-	if want := "Table Watch On Objects Shared Pointers Modules OnlyThreaded OnlyDebugged Hardware Choose EntrySites Atomics Lives Terse Progress Cache Tool"; strings.Join(options, " ") != want {
+	if want := "Table Watch On Objects Shared Pointers Modules OnlyThreaded OnlyDebugged Hardware Choose EntrySites Atomics Lives Futexes Contended Terse Progress Cache Tool"; strings.Join(options, " ") != want {
 		t.Errorf("options: %s, want %s", options, want)
 	}
 }

@@ -23,12 +23,28 @@ type builder struct {
 	functions map[profile.Function]*profile.Function // by all but the identifier
 	locations map[string]*profile.Location
 	stacks    map[event.StackID][]*profile.Location
+	inLibrary bool // call stacks end in the C library, in functions that may have no name: these are left out
+}
+
+// newBuilder returns a builder of a profile that has its types and no sample.
+func newBuilder(opts Options, p *profile.Profile) *builder {
+	b := &builder{
+		names: opts.Names, profile: p,
+		mappings:  map[run.Module]*profile.Mapping{},
+		functions: map[profile.Function]*profile.Function{},
+		locations: map[string]*profile.Location{},
+		stacks:    map[event.StackID][]*profile.Location{},
+	}
+	if opts.Modules != nil {
+		b.modules = opts.Modules()
+	}
+	return b
 }
 
 // sampleTypes returns the type of each value of a sample.
 func sampleTypes() []*profile.ValueType {
 	var types []*profile.ValueType
-	for _, name := range []string{"condition_wait", "barrier_wait", "possible_semaphore_wait", "possible_lock_wait", "lock_hold"} {
+	for _, name := range []string{"futex_wait", "condition_wait", "barrier_wait", "possible_semaphore_wait", "possible_lock_wait", "lock_hold"} {
 		types = append(types, &profile.ValueType{Type: name + "s", Unit: "count"}, &profile.ValueType{Type: name, Unit: "nanoseconds"})
 	}
 	return types
@@ -37,25 +53,22 @@ func sampleTypes() []*profile.ValueType {
 // dropped are the functions, with all that they call, that pprof leaves out, so that the innermost function is the one that
 // locks or waits. They call no code of the program.
 const dropped = `(__)?pthread_(mutex|rwlock|spin|cond|barrier)_\w+|(mtx|cnd|sem)_\w+|__gthread_\w+` +
+	`|_{2,3}(futex|lll|new_sem|pthread)_\S+|pthread_\w*join\w*` + // as the symbols of the C library's debug information call them
 	`|std::((recursive_|timed_|recursive_timed_)?mutex|__shared_mutex_pthread|shared_(timed_)?mutex)::\w+` +
 	`|std::(unique|shared)_lock<.*>::(lock|unlock|\w+_lock)|std::(lock_guard|scoped_lock)<.*>::\w+`
 
 // build returns the profile of what was added up.
 func (w *Writer) build() *profile.Profile {
 	types := sampleTypes()
-	b := builder{
-		names:     w.opts.Names,
-		profile:   &profile.Profile{SampleType: types, DefaultSampleType: types[hold].Type, DurationNanos: int64(w.now - w.first), DropFrames: dropped},
-		mappings:  map[run.Module]*profile.Mapping{},
-		functions: map[profile.Function]*profile.Function{},
-		locations: map[string]*profile.Location{},
-		stacks:    map[event.StackID][]*profile.Location{},
-	}
-	if w.opts.Modules != nil {
-		b.modules = w.opts.Modules()
-	}
+	b := newBuilder(w.opts, &profile.Profile{SampleType: types, DefaultSampleType: types[hold].Type, DurationNanos: int64(w.now - w.first), DropFrames: dropped})
 	for _, k := range slices.SortedFunc(maps.Keys(w.sums), compareKeys) {
 		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: b.stack(k.stack), Value: w.sums[k][:], Label: b.labels(k)})
+	}
+	b.inLibrary = true
+	for _, f := range sortedFutexWaits(w.futexes) {
+		values := make([]int64, numValues)
+		values[futexWaits], values[futexWait] = f.Waits, f.Time
+		b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: b.stack(f.Stack), Value: values, Label: b.futexLabels(&f)})
 	}
 	b.putFirst(w.opts.Program)
 	return b.profile
@@ -117,6 +130,9 @@ func (b *builder) stackFrames(id event.StackID) []event.Frame {
 	}
 	if slices.ContainsFunc(frames, func(f event.Frame) bool { return !run.OfLoader(f) && f.Module != event.LibraryModule }) {
 		frames = slices.DeleteFunc(slices.Clone(frames), run.OfLoader)
+	}
+	if b.inLibrary {
+		frames = withoutUnnamed(frames)
 	}
 	if len(frames) == 0 {
 		return []event.Frame{{}}
@@ -210,14 +226,19 @@ func (b *builder) labels(k key) map[string][]string {
 	if k.by.thread != 0 {
 		labels[blockerLabel], labels[blockedByLabel] = []string{threadName(k.by.thread)}, []string{b.functionOf(k.by.stack)}
 	}
+	b.addThreadName(labels, k.thread)
+	return labels
+}
+
+// addThreadName adds the label of what a thread is called, if that is known.
+func (b *builder) addThreadName(labels map[string][]string, id event.ThreadID) {
 	if b.names == nil {
-		return labels
+		return
 	}
-	t := b.names.Thread(k.thread)
+	t := b.names.Thread(id)
 	if called := valid(cmp.Or(t.Start, t.Name)); called != "" {
 		labels["thread_name"] = []string{called}
 	}
-	return labels
 }
 
 // Labels of waits: the thread that is to blame, and the function in which it acquired the lock, posted, notified or arrived.

@@ -69,11 +69,13 @@ func WriteFlame(out io.Writer, p *profile.Profile, program string) error {
 		return fmt.Errorf("leave the functions of libraries out: %w", err)
 	}
 	page := flamePage{Title: printable.Escape(program)}
-	for _, t := range topTables {
+	tables, _ := tablesOf(p)
+	for i := range tables {
+		t := &tables[i]
 		root := &node{children: map[[2]string]*node{}}
 		for _, s := range p.Sample {
 			if len(s.Label[t.label]) > 0 {
-				root.addSample(s, t.value, t.label)
+				root.addSample(s, t)
 			}
 		}
 		if root.d == 0 {
@@ -101,8 +103,8 @@ func WriteFlame(out io.Writer, p *profile.Profile, program string) error {
 }
 
 // addSample adds a sample below a root.
-func (n *node) addSample(s *profile.Sample, value int, label string) {
-	count, d := s.Value[value], s.Value[value+1]
+func (n *node) addSample(s *profile.Sample, of *table) {
+	count, d := s.Value[of.value], s.Value[of.value+1]
 	if d == 0 {
 		return
 	}
@@ -113,10 +115,15 @@ func (n *node) addSample(s *profile.Sample, value int, label string) {
 			n.add(count, d)
 		}
 	}
-	n = n.child(s.Label[label][0], "object")
+	n = n.child(s.Label[of.label][0], "object")
 	n.add(count, d)
-	if by := s.Label[blockedByLabel]; value != holds && len(by) > 0 {
-		n.child("because of "+by[0], "blocker").add(count, d)
+	if by := s.Label[blockedByLabel]; !of.held && len(by) > 0 {
+		n = n.child("because of "+by[0], "blocker")
+		n.add(count, d)
+	}
+	for _, caller := range s.Label[wokenLabel][min(1, len(s.Label[wokenLabel])):] {
+		n = n.child("called by "+caller, "blocker")
+		n.add(count, d)
 	}
 }
 

@@ -22,7 +22,9 @@ import (
 // The values of a sample, in the order of the sample types of every profile: pprof's merging keeps only the types that
 // all files have. The last type is the one that readers show first, so it is what people ask for most.
 const (
-	conditionWaits = iota
+	futexWaits = iota // in the kernel, of what has no value of its own
+	futexWait
+	conditionWaits
 	conditionWait
 	barrierWaits
 	barrierWait
@@ -64,6 +66,7 @@ type Writer struct {
 	first   uint64 // time of the first event that has one, ns
 	now     uint64 // the latest time so far, ns
 	untimed bool   // an operation of the run that counts had no time
+	futexes []run.FutexWait
 }
 
 // key is what makes a sample: all with the same key are added up.
@@ -172,6 +175,16 @@ func (w *Writer) Event(e *event.Event) {
 		delete(w.locks, e.Object)
 		delete(w.posts, e.Object)
 		delete(w.rounds, e.Object)
+	}
+}
+
+// AddFutexWaits adds the waits in the kernel that are for nothing that has events: for the end of threads, and for futexes that
+// no lock or the like uses.
+func (w *Writer) AddFutexWaits(waits []run.FutexWait) {
+	for i := range waits {
+		if k := waits[i].Kind; k == run.FutexJoin || k == run.FutexOther {
+			w.futexes = append(w.futexes, waits[i])
+		}
 	}
 }
 

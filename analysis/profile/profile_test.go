@@ -272,10 +272,10 @@ func TestForm(t *testing.T) {
 		got = append(got, fmt.Sprint(s.Value, " ", s.Label, " ", strings.Join(at, "; ")))
 	}
 	want := []string{
-		"[0 0 0 0 0 0 0 0 1 5] map[kind:[mutex] lock:[struct job.mu@0xbeef] thread:[T1]] [libx.so+0x2f] :0",
-		"[0 0 0 0 0 0 0 0 1 20] map[kind:[mutex] lock:[table<int>::mu] thread:[T2] thread_name:[worker]] " +
+		"[0 0 0 0 0 0 0 0 0 0 1 5] map[kind:[mutex] lock:[struct job.mu@0xbeef] thread:[T1]] [libx.so+0x2f] :0",
+		"[0 0 0 0 0 0 0 0 0 0 1 20] map[kind:[mutex] lock:[table<int>::mu] thread:[T2] thread_name:[worker]] " +
 			"lock mutex.h:7 in put<(anonymous namespace)::key>(int) p.cc:3; [libx.so+0x1f] :0",
-		"[0 0 1 7 0 0 0 0 0 0] map[barrier:[barrier#3] kind:[barrier] thread:[T2] thread_name:[worker]] [an unknown place] :0",
+		"[0 0 0 0 1 7 0 0 0 0 0 0] map[barrier:[barrier#3] kind:[barrier] thread:[T2] thread_name:[worker]] [an unknown place] :0",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("-want +got:\n%s", d)

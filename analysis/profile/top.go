@@ -16,19 +16,33 @@ import (
 	"github.com/tracepredict/tracepredict/internal/printable"
 )
 
-// topTables are the tables of WriteTop, in their order: what people ask for first comes first.
-var topTables = []struct {
+// table is one of the tables of WriteTop.
+type table struct {
 	value         int // of a sample: the number of times; the next one is their time
 	label         string
 	title         string // of what is summed up
 	time, n, from string // the columns
 	bound         bool   // the time is an upper bound
-}{
-	{lockWaits, "lock", "waits for locks", "waited", "waits", "waits in", true},
-	{semaphoreWaits, "semaphore", "waits for semaphores", "waited", "waits", "waits in", true},
-	{conditionWaits, "condition", "waits for conditions", "waited", "waits", "waits in", false},
-	{barrierWaits, "barrier", "waits at barriers", "waited", "waits", "waits in", false},
-	{holds, "lock", "locks held", "held", "times", "acquired in", false},
+	held          bool   // it is of critical sections, and not of waits
+}
+
+// topTables are the tables, in their order: what people ask for first comes first.
+var topTables = []table{
+	{value: lockWaits, label: "lock", title: "waits for locks", time: "waited", n: "waits", from: "waits in", bound: true},
+	{value: semaphoreWaits, label: "semaphore", title: "waits for semaphores", time: "waited", n: "waits", from: "waits in", bound: true},
+	{value: conditionWaits, label: "condition", title: "waits for conditions", time: "waited", n: "waits", from: "waits in"},
+	{value: barrierWaits, label: "barrier", title: "waits at barriers", time: "waited", n: "waits", from: "waits in"},
+	{value: futexWaits, label: threadLabel, title: "waits for the end of threads", time: "waited", n: "waits", from: "waits in"},
+	{value: futexWaits, label: futexLabel, title: "waits for other futexes", time: "waited", n: "waits", from: "waits in"},
+	{value: holds, label: "lock", title: "locks held", time: "held", n: "times", from: "acquired in", held: true},
+}
+
+// tablesOf returns the tables of a profile, and what is said if all of them are empty.
+func tablesOf(p *profile.Profile) (tables []table, nothing string) {
+	if isContended(p) {
+		return contendedTables, "nobody waited in the kernel for a futex\n"
+	}
+	return topTables, "no lock was taken, and nobody waited\n"
 }
 
 // row is a line of a table: all operations on one object from one place in the code.
@@ -48,20 +62,20 @@ func WriteTop(out io.Writer, p *profile.Profile, n int) error {
 		return fmt.Errorf("leave the functions of libraries out: %w", err)
 	}
 	var text strings.Builder
-	for i := range topTables {
-		writeTable(&text, p, i, n)
+	tables, nothing := tablesOf(p)
+	for i := range tables {
+		writeTable(&text, p, &tables[i], n)
 	}
 	if text.Len() == 0 {
-		text.WriteString("no lock was taken, and nobody waited\n")
+		text.WriteString(nothing)
 	}
 	_, err := io.WriteString(out, text.String())
 	return err
 }
 
 // writeTable writes one table; nothing if it would have no row.
-func writeTable(text *strings.Builder, p *profile.Profile, table, n int) {
-	of := topTables[table]
-	all := rows(p, of.value, of.label)
+func writeTable(text *strings.Builder, p *profile.Profile, of *table, n int) {
+	all := rows(p, of)
 	if len(all) == 0 {
 		return
 	}
@@ -77,7 +91,7 @@ func writeTable(text *strings.Builder, p *profile.Profile, table, n int) {
 	}
 	fmt.Fprintf(text, "%s: %s%s\n", of.title, bound, duration(total))
 	w := tabwriter.NewWriter(text, 0, 8, 2, ' ', 0)
-	waits := of.value != holds
+	waits := !of.held
 	fmt.Fprintf(w, "%10s  %8s  %s\t%s\t%s", of.time, of.n, of.label, of.from, "threads")
 	if waits && slices.ContainsFunc(all, func(r *row) bool { return len(r.by) > 0 }) {
 		fmt.Fprintf(w, "\tbecause of")
@@ -97,19 +111,19 @@ func writeTable(text *strings.Builder, p *profile.Profile, table, n int) {
 }
 
 // rows returns the rows of a table, the one with the most time first.
-func rows(p *profile.Profile, value int, label string) []*row {
+func rows(p *profile.Profile, of *table) []*row {
 	byPlace := map[[2]string]*row{}
 	for _, s := range p.Sample {
-		if s.Value[value] == 0 && s.Value[value+1] == 0 || len(s.Label[label]) == 0 {
+		if s.Value[of.value] == 0 && s.Value[of.value+1] == 0 || len(s.Label[of.label]) == 0 {
 			continue
 		}
-		k := [2]string{s.Label[label][0], innermost(s)}
+		k := [2]string{s.Label[of.label][0], innermost(s)}
 		r := byPlace[k]
 		if r == nil {
 			r = &row{object: k[0], place: k[1], threads: map[string]bool{}, names: map[string]bool{}, by: map[string]int64{}}
 			byPlace[k] = r
 		}
-		r.add(s, value)
+		r.add(s, of)
 	}
 	return slices.SortedFunc(maps.Values(byPlace), func(a, b *row) int {
 		return cmp.Or(cmp.Compare(b.d, a.d), cmp.Compare(b.n, a.n), cmp.Compare(a.object, b.object), cmp.Compare(a.place, b.place))
@@ -126,15 +140,15 @@ func innermost(s *profile.Sample) string {
 	return "an unknown place"
 }
 
-func (r *row) add(s *profile.Sample, value int) {
-	r.n += s.Value[value]
-	r.d += s.Value[value+1]
+func (r *row) add(s *profile.Sample, of *table) {
+	r.n += s.Value[of.value]
+	r.d += s.Value[of.value+1]
 	r.threads[s.Label["thread"][0]] = true
 	if name := s.Label["thread_name"]; len(name) > 0 {
 		r.names[name[0]] = true
 	}
-	if by := s.Label[blockedByLabel]; value != holds && len(by) > 0 {
-		r.by[by[0]] += s.Value[value+1]
+	if by := s.Label[blockedByLabel]; !of.held && len(by) > 0 {
+		r.by[by[0]] += s.Value[of.value+1]
 	}
 }
 

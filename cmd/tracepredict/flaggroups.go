@@ -8,7 +8,7 @@ func flagGroups() []manual.Group {
 	return []manual.Group{
 		{Title: "Common flags", Names: []string{
 			"pid", "watch", "watch-shared", "spec", "scope", "type", "to", "locks", "confirm", "follow", "duration", "record", "format", "output",
-			"fail-on", "baseline", "suppressions", "dry-run", "top", "flame",
+			"fail-on", "baseline", "suppressions", "dry-run", "top", "flame", "contended",
 		}},
 		{Title: "What is observed", Names: []string{
 			"watch-hw", "no-watch-hw", "module", "on", "sync", "no-atomics", "order", "stacks", "sites",

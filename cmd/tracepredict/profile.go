@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
 
 	"github.com/tracepredict/tracepredict/analysis/profile"
@@ -69,6 +70,8 @@ type profileFlags struct {
 	sync     []string
 	follow   bool
 	lossy    bool
+
+	contended bool // waits in the kernel alone
 }
 
 func (a *app) profileCommand() *cobra.Command {
@@ -79,13 +82,16 @@ func (a *app) profileCommand() *cobra.Command {
 		Long: `profile runs PROGRAM, or observes a running process until Ctrl-C, --duration or its end, and shows on standard error
 who waits longest, for which lock, and who held it meanwhile, and where locks are held for long. With --output it
 writes a profile for go tool pprof instead, with --flame a page for a browser, and with --top the tables too. Nothing is predicted: that is what exec and attach do.
+With --contended it observes only the slow paths, where a thread waits in the kernel for a futex or wakes one that does: for
+how long threads wait, where, and who wakes them.
 
 Exit status: that of PROGRAM, or 0 with -p; 125 if tracepredict failed, 126 and 127 if PROGRAM cannot be run or is not found;
 2 for wrong usage.`,
 		Example: `  sudo tracepredict profile -- ./server --port 8080
   sudo tracepredict profile --duration 30s -p $(pidof -s server)
   sudo tracepredict profile --duration 30s -o locks.pb.gz -p 4711 && go tool pprof -top locks.pb.gz
-  sudo tracepredict profile --flame locks.html -- ./server`,
+  sudo tracepredict profile --flame locks.html -- ./server
+  sudo tracepredict profile --contended --duration 30s -p $(pidof -s server)`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(args, cmd.Flags().Changed("pid"), cmd.Flags().Changed("top")); err != nil {
@@ -104,6 +110,7 @@ Exit status: that of PROGRAM, or 0 with -p; 125 if tracepredict failed, 126 and 
 	fs.StringVar(&f.flame, "flame", "", "write flame graphs to `FILE`, a page for a browser that needs no network")
 	fs.IntVar(&f.top, "top", defaultTop, "show tables of `N` rows, the default without --output and --flame")
 	fs.Lookup("top").NoOptDefVal = fmt.Sprint(defaultTop)
+	fs.BoolVar(&f.contended, "contended", false, "observe waits in the kernel alone, which cost nothing where nobody waits, and who ends them")
 	fs.StringVar(&f.user, "user", "", "run the program as user `NAME`; under sudo, as the user who called it by default")
 	fs.StringArrayVar(&f.sync, "sync", nil, "more synchronisation calls, from a `FILE` (docs/sync-table.md); repeatable")
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
@@ -125,6 +132,8 @@ func (f *profileFlags) check(args []string, byID, top bool) error {
 		return usage("--output -: a profile is written to a file; without --output it is shown on standard error")
 	case f.flame == standard:
 		return usage("--flame -: the page is written to a file")
+	case f.contended && len(f.sync) > 0:
+		return usage("--sync adds calls of locks, and --contended observes none: it observes how threads wait in the kernel")
 	case top && f.top < 1:
 		return usage("--top %d: it is the number of rows, at least 1", f.top)
 	case !top && f.output+f.flame != "":
@@ -164,6 +173,7 @@ func (a *app) newProfiler(f *profileFlags, program string, attached bool) (_ *pr
 		return nil, err
 	}
 	p.plan.Lives = false // a lock that takes the place of another counts as that one
+	p.plan.Futexes, p.plan.Contended = true, f.contended
 	openPlanCache(&p.plan)
 	if err := f.refuseSameFiles(program); err != nil {
 		return nil, err
@@ -207,10 +217,14 @@ func (p *profiler) options() loader.Options {
 	if line := newPlanningLine(p.stderr); line != nil {
 		planning = line.show
 	}
+	ring := attach.DefaultRingBytes
+	if p.flags.contended { // no events, only new call stacks
+		ring = attach.MinRingBytes
+	}
 	return loader.Options{
 		Plan: p.plan, Planning: planning, Ended: p.ended, Failed: p.failure.add, Parent: p.end.parent, Journal: journal.DefaultFolder(),
 		Handler: p.live.Observer, Duration: p.flags.duration, Lossy: p.flags.lossy, Follow: p.flags.follow, Messages: loader.MessagesNever,
-		DropPrivileges: true, RingBytes: attach.DefaultRingBytes, Stacks: attach.StacksFull,
+		DropPrivileges: true, RingBytes: ring, Stacks: attach.StacksFull,
 	}
 }
 
@@ -248,7 +262,7 @@ func (p *profiler) observe(ctx context.Context, run func(context.Context) (loade
 // finish writes the profile, and shows its tables.
 func (p *profiler) finish(res loader.Result) error {
 	p.live.Observer.Finish()
-	made, err := p.writer.Profile()
+	made, what, err := p.make()
 	if err != nil {
 		return err
 	}
@@ -264,10 +278,8 @@ func (p *profiler) finish(res loader.Result) error {
 	if p.flags.top == 0 {
 		return nil
 	}
-	stats := p.live.Observer.Stats()
 	var text strings.Builder
-	fmt.Fprintf(&text, "tracepredict: %s: ", report.Sanitize(program))
-	text.WriteString(plural.Sprintf("%d {thread|threads}, %d {event|events}\n\n", stats.Threads, stats.Events))
+	fmt.Fprintf(&text, "tracepredict: %s: %s\n\n", report.Sanitize(program), what)
 	if err := profile.WriteTop(&text, made, p.flags.top); err != nil {
 		return err
 	}
@@ -275,6 +287,29 @@ func (p *profiler) finish(res loader.Result) error {
 		return fmt.Errorf("show the profile: %w", err)
 	}
 	return nil
+}
+
+// make returns the profile, and words for what was observed.
+func (p *profiler) make() (made *pprof.Profile, what string, err error) {
+	waits, lost, err := p.live.FutexWaits()
+	if err != nil {
+		return nil, "", err
+	}
+	if lost > 0 {
+		fmt.Fprintln(p.stderr, plural.Sprintf("tracepredict: %d {wait|waits} for futexes {is|are} not counted: the table was full, or {its|their} end was not seen", lost))
+	}
+	stats := p.live.Observer.Stats()
+	if !p.flags.contended {
+		p.writer.AddFutexWaits(waits)
+		made, err = p.writer.Profile()
+		return made, plural.Sprintf("%d {thread|threads}, %d {event|events}", stats.Threads, stats.Events), err
+	}
+	n := int64(0)
+	for i := range waits {
+		n += waits[i].Waits
+	}
+	made, err = profile.Contended(waits, time.Since(p.began), profile.Options{Names: p.live, Program: p.program, Modules: p.live.Modules})
+	return made, plural.Sprintf("%d {thread|threads}, %d {wait|waits} in the kernel for futexes", stats.Threads, n), err
 }
 
 // write has the file that a flag names written, and completes it; nothing if there is none.

@@ -51,6 +51,8 @@ type TracerOptions struct {
 	Scope *bpf.ScopeAutomata
 	// ScopeConditions is the code of its conditions, as bpf.SetScopeConditions takes it; nil: it has none.
 	ScopeConditions asm.Instructions
+	// Futexes makes room for waits for futexes. OnlyFutexes: no other probes will be attached.
+	Futexes, OnlyFutexes bool
 	// NoProbes means that threads, and what they are doing, are listed only.
 	NoProbes bool
 	// Messages makes room for the system calls by which threads pass each other messages; see StartMessages.
@@ -85,10 +87,11 @@ const spareFiles = 32
 // Tracer is the loaded BPF side: programs, maps and links. Its methods may be called
 // concurrently; one goroutine calls Ring.Run.
 type Tracer struct {
-	objs     objects
-	programs *programs
-	Ring     *ring.Buffer
-	noProbes bool
+	objs        objects
+	programs    *programs
+	Ring        *ring.Buffer
+	noProbes    bool
+	onlyFutexes bool
 
 	mu                   sync.Mutex          // guards the fields below; no other lock is acquired while it is held
 	links                []link.Link         // to tracepoints
@@ -113,7 +116,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	if err := configure(spec, opts); err != nil {
 		return nil, err
 	}
-	t := &Tracer{noProbes: opts.NoProbes, sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
+	t := &Tracer{noProbes: opts.NoProbes, onlyFutexes: opts.OnlyFutexes, sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	// The library that loads the objects takes some errors for lack of a feature of the kernel.
 	if err := need.CheckFiles(2*len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
 		return nil, need.ExplainFiles(fmt.Errorf("load the BPF programs: %w", err))
@@ -176,6 +179,11 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if opts.Scope != nil {
 		sizeScope(spec)
 	}
+	if opts.Futexes {
+		spec.Maps[bpf.TracepredictMapFutexWaiting].MaxEntries = bpf.MaxFutexWaiting
+		spec.Maps[bpf.TracepredictMapFutexWakes].MaxEntries = bpf.MaxFutexWords
+		spec.Maps[bpf.TracepredictMapFutexSums].MaxEntries = bpf.MaxFutexSums
+	}
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
 	}
@@ -199,6 +207,9 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("word_bits", opts.wordBits())
 	set("enough", opts.ArrayAccesses)
 	set("scoped", opts.Scope != nil)
+	if opts.Futexes {
+		set("most_futex_keys", uint32(bpf.MaxFutexKeys))
+	}
 	if err != nil {
 		return fmt.Errorf("set a constant of the BPF object: %w", err)
 	}
@@ -235,8 +246,10 @@ func (t *Tracer) start() error {
 		return nil
 	}
 	// The kernel takes long to verify these, and each program has probes for them, while it is planned which.
-	t.programs.ahead(bpf.TracepredictProgOnProbe)
-	t.programs.ahead(bpf.TracepredictProgOnHeap, bpf.TracepredictProgOnHeapReturn)
+	if !t.onlyFutexes {
+		t.programs.ahead(bpf.TracepredictProgOnProbe)
+		t.programs.ahead(bpf.TracepredictProgOnHeap, bpf.TracepredictProgOnHeapReturn)
+	}
 	for _, name := range []string{bpf.TracepredictProgOnFork, bpf.TracepredictProgOnExit, bpf.TracepredictProgOnExec, bpf.TracepredictProgOnRename} {
 		if err := t.attachTracing(name); err != nil {
 			return fmt.Errorf("attach a tracepoint of the life of threads: %w", err)
@@ -414,6 +427,7 @@ func (t *Tracer) Attach(to LinkTarget, all []Probe) error {
 		{probes.ProgramHeapLate, false},
 		{probes.ProgramPointer, false},
 		{probes.ProgramNamed, false}, {probes.ProgramNamed, true}, {probes.ProgramCall, false},
+		{probes.ProgramFutex, false},
 		{probes.ProgramHeap, false}, {probes.ProgramHeap, true},
 	} {
 		matching := slices.DeleteFunc(slices.Clone(all), func(p Probe) bool { return p.Program != run.program || p.Return != run.ret })
@@ -444,6 +458,8 @@ func program(p Probe) string {
 		return bpf.TracepredictProgOnShared
 	case probes.ProgramPointer, probes.ProgramPointerAtomic:
 		return bpf.TracepredictProgOnPointer
+	case probes.ProgramFutex:
+		return bpf.TracepredictProgOnFutex
 	case probes.ProgramUnseen:
 		return bpf.TracepredictProgOnUnseen
 	case probes.ProgramCall:

@@ -142,6 +142,12 @@ func (im *Image) ExtentAt(addr uint64) *Extent {
 	return &im.extents[i]
 }
 
+// Text returns the executable sections, by address. The slice is shared: do not change it.
+func (im *Image) Text() []elf.Range { return im.text }
+
+// Extents returns the extents of the functions, by address. The slice is shared: do not change it.
+func (im *Image) Extents() []Extent { return im.extents }
+
 // extentIndex returns the index of the last extent that begins at addr or before; -1
 // if none does.
 func (im *Image) extentIndex(addr uint64) int {

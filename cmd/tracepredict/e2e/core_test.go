@@ -66,7 +66,7 @@ var coreCommands = map[string][]string{
 	"exec":          {"TestExecPassesStreamsArgumentsAndEnvironment", "TestExecStatus", "TestExecStatusWithFindings", "TestConfidence", "TestConfirmed", "TestProfile"},
 	"attach":        {"TestAttachUntilInterrupted", "TestAttachUntilTheProgramEnds", "TestAttachDuration", "TestProcessAsArgument"},
 	"hang":          {"TestHangCommand", "TestHangCommandJSON"},
-	"profile":       {"TestProfileOfAProgram", "TestProfileOfAProcess", "TestScripts"},
+	"profile":       {"TestProfileOfAProgram", "TestProfileOfAProcess", "TestContended", "TestScripts"},
 	"analyze":       {"TestTraceReplaysAsLive", "TestTraceDamaged"},
 	"confirm":       {"TestScripts", "TestConfirmReport", "TestConfirmOtherProgram"},
 	"convert":       {"TestScripts"},
