@@ -217,13 +217,15 @@ func (p *profiler) options() loader.Options {
 	if line := newPlanningLine(p.stderr); line != nil {
 		planning = line.show
 	}
-	ring := attach.DefaultRingBytes
-	if p.flags.contended { // no events, only new call stacks
-		ring = attach.MinRingBytes
+	ring, lossy := attach.DefaultRingBytes, p.flags.lossy
+	if p.flags.contended {
+		// There are no events, only new call stacks: nothing for which the program would have to wait, and what could make it wait
+		// runs 200 times a second.
+		ring, lossy = attach.MinRingBytes, true
 	}
 	return loader.Options{
 		Plan: p.plan, Planning: planning, Ended: p.ended, Failed: p.failure.add, Parent: p.end.parent, Journal: journal.DefaultFolder(),
-		Handler: p.live.Observer, Duration: p.flags.duration, Lossy: p.flags.lossy, Follow: p.flags.follow, Messages: loader.MessagesNever,
+		Handler: p.live.Observer, Duration: p.flags.duration, Lossy: lossy, Follow: p.flags.follow, Messages: loader.MessagesNever,
 		DropPrivileges: true, RingBytes: ring, Stacks: attach.StacksFull,
 	}
 }
