@@ -253,3 +253,25 @@ BenchmarkMillionCalls/loops/and/k=4/s=80-2  1  4900000000 ns/op  4.800 cpu-s/op 
 		t.Error("no benchmark ran, and that is no error")
 	}
 }
+
+func TestSumsOfWaits(t *testing.T) {
+	sum, err := sumOfTables("tracepredict: x: 3 threads, 4 waits in the kernel for futexes\n\nwaits for locks: 1.5s\n  rows\n\nwaits for the end of threads: 250ms\n")
+	if err != nil || sum != 1.75 {
+		t.Errorf("%v s, %v", sum, err)
+	}
+	if _, err := sumOfTables("nobody waited in the kernel for a futex\n"); err == nil {
+		t.Error("a profile without waits is taken")
+	}
+	sum, err = sumOfTrace("\n\n@waited: 1500000000\n")
+	if err != nil || sum != 1.5 {
+		t.Errorf("%v s, %v", sum, err)
+	}
+}
+
+func TestInterval(t *testing.T) {
+	// 2.776 times the deviation of 1, 2, 3, 4 and 5, 1.5811, over the root of 5.
+	mean, half := interval([]float64{1, 2, 3, 4, 5})
+	if mean != 3 || half < 1.962 || half > 1.964 {
+		t.Errorf("%v +- %v", mean, half)
+	}
+}

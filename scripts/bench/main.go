@@ -26,6 +26,7 @@ type config struct {
 	scopes    bool   // measure monitors of scopes alone
 	knowledge bool   // measure formulas on knowledge alone
 	confirm   bool   // measure confirming alone
+	contended bool   // measure profile --contended alone
 	scale     float64
 }
 
@@ -39,7 +40,8 @@ func main() {
 	flag.BoolVar(&c.scopes, "scopes", false, "measure monitors of scopes alone, and write their part of the page")
 	flag.BoolVar(&c.knowledge, "knowledge", false, "measure formulas on what threads know alone, and print their rows")
 	flag.BoolVar(&c.confirm, "confirm", false, "measure how long findings take to be confirmed alone, and print their row")
-	flag.Float64Var(&c.scale, "scale", 1, "with -scopes: times the usual size of the runs")
+	flag.BoolVar(&c.contended, "contended", false, "measure profile --contended alone, on memcached and beside bpftrace, and print it")
+	flag.Float64Var(&c.scale, "scale", 1, "with -scopes and -contended: times the usual size of the runs")
 	flag.Parse()
 	if c.rounds < 1 || c.pairs < 1000 || c.scale <= 0 || flag.NArg() > 0 {
 		flag.Usage()
@@ -53,6 +55,8 @@ func main() {
 		measured = runKnowledge
 	case c.confirm:
 		measured = runConfirm
+	case c.contended:
+		measured = runContended
 	}
 	met, err := inFolder(c, measured)
 	if err != nil {
