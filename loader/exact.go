@@ -181,6 +181,7 @@ func (x *exact) came(tid int, sig unix.Signal) (taken bool) {
 		return true
 	default:
 		x.disarm(tid)
+		d.reached(tid, d.plan.Gates[p.gate].Site)
 		d.goOn(d.state.Came(tid, d.plan.Gates[p.gate].Site, time.Now())...)
 		return true
 	}
@@ -197,6 +198,7 @@ func (x *exact) backAtNext(tid int) {
 		d.failed = errors.Join(d.failed, x.set(tid, x.at[g.Site], point{gate: gate}, uint64(g.Count)-1), d.tracee.Continue(tid))
 		return
 	}
+	d.reached(tid, g.Site)
 	d.goOn(d.state.Came(tid, g.Site, time.Now())...)
 }
 
@@ -215,7 +217,11 @@ func (x *exact) stepped(tid int) {
 
 // executed notes that a thread has executed the instruction of its gate, and lets those threads go on whose turn comes next.
 func (x *exact) executed(tid int) {
+	gate, goes := x.steered.state.Executes(tid)
 	on := x.steered.state.Executed(tid, time.Now())
+	if goes {
+		x.steered.done(tid, gate)
+	}
 	x.steered.arm(tid)
 	x.steered.goOn(on...)
 }

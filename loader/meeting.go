@@ -28,6 +28,7 @@ type meeting struct {
 	order   []int
 	stepped int // how many of them have
 	since   time.Time
+	met     func(order [2]int) // is called when they have met
 }
 
 // accessSite is the access of a side in the process.
@@ -133,6 +134,7 @@ func (m *meeting) came(tid int, is func(path []int) bool) error {
 		order := m.state.Order(tid)
 		m.order, m.since = order[:], time.Now()
 		m.read()
+		m.met(order)
 		return m.tracee().Step(order[0])
 	}
 	return m.tracee().Continue(tid)

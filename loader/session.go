@@ -104,6 +104,8 @@ type Options struct {
 	// Steer is a schedule that the threads of the first process are to follow, if the session has started it. Nil: they
 	// run as they would. See Session.Steered.
 	Steer *steer.Plan
+	// Following is told what becomes of Steer; nil: nobody is.
+	Following Following
 	// Verbose: notes say, too, what does not concern the observation itself.
 	Verbose bool
 	// Scope is what is monitored in the observed threads instead of being recorded; nil: nothing is.
@@ -166,7 +168,8 @@ type Session struct {
 	heap    *heapProbes   // see lives.go
 	unseen  *unseenProbes // see unseen.go
 
-	steered *steered // nil without Options.Steer
+	steered *steered             // nil without Options.Steer
+	left    atomic.Pointer[Left] // the program, once it has been left stopped
 
 	mu       sync.Mutex                  // guards the fields below
 	target   *os.Process                 // the first process, to signal; nil if it had ended before
@@ -792,6 +795,7 @@ type Result struct {
 	// Requested reports that the signal of Exit was sent by Session.Signal or Session.DumpCore.
 	Requested bool
 	Lost      Lost
+	Left      *Left // the program, if it has been left stopped; nil: it has ended
 }
 
 // kill ends a program that the tool has started and cannot observe.

@@ -25,11 +25,16 @@ type Program struct {
 	User *target.Credentials // nil: the tool's own user
 	// Stdout is the program's standard output; nil: the tool's own.
 	Stdout *os.File
+	// Debugger is the path of a debugger that is run if the program is left stopped (Session.Leave), with its process ID
+	// behind -p, as the program's user; "": none is.
+	Debugger string
+	// Debuggable: the user's other processes may trace the program, also where Yama allows that to its parents alone.
+	Debuggable bool
 }
 
 // Start runs a program and observes it from its first instruction until it ends. When ctx ends,
 // the observation ends and the program runs on. Start returns only after the program has ended,
-// since the program uses the tool's standard streams. If started is not nil, Start calls it
+// since the program uses the tool's standard streams, or has been left stopped (Result.Left). If started is not nil, Start calls it
 // before the first record; the program has not run then, and may end while its libraries are
 // being loaded.
 func Start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
@@ -37,13 +42,31 @@ func Start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	return res, need.ExplainFiles(err)
 }
 
-func start(ctx context.Context, prog Program, opts Options, started func(*Session)) (Result, error) {
+func start(ctx context.Context, prog Program, opts Options, started func(*Session)) (res Result, err error) {
 	// The process is started before privileges are dropped, so that the program has those that
 	// it would have without the tool.
-	held, err := ptrace.Start(ptrace.Plan{Path: prog.Path, Args: prog.Args, User: prog.User}, prog.Stdout)
+	held, err := ptrace.Start(ptrace.Plan{Path: prog.Path, Args: prog.Args, User: prog.User, Debuggable: prog.Debuggable}, prog.Stdout)
 	if err != nil {
 		return Result{}, err
 	}
+	debugger, err := prog.debugger(held.PID)
+	if err != nil {
+		held.Abandon()
+		return Result{}, err
+	}
+	stopSignals := func() {}
+	defer func() {
+		if res.Left == nil {
+			abandon(debugger)
+			stopSignals()
+			return
+		}
+		if res.Left.unlisten, res.Left.debugger = stopSignals, debugger; err != nil {
+			res.Left.GoOn()
+			_, waitErr := res.Left.Await(func(error) {})
+			res.Left, err = nil, errors.Join(err, waitErr)
+		}
+	}()
 	kept := openJournals(opts.journal(), held.PID, true)
 	kept.closeOthers() // a new process has none
 	s, err := newSession(opts, func() error { return target.DropPrivileges(prog.User, nil) })
@@ -70,8 +93,7 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	s.opts.Parent.Started(s.PID())
 	s.job.parent = s.opts.Parent
 	s.startReading()
-	stopSignals := passSignals(s.PID(), &s.job, s.interrupted, s.fail)
-	defer stopSignals()
+	stopSignals = passSignals(s.PID(), &s.job, s.signalled, s.fail)
 	done := make(chan traceResult, 1)
 	s.tracing.Run(func() { done <- s.trace(held, cancel) }, func(p *safely.Panic) {
 		s.fail(p)
@@ -85,6 +107,7 @@ type traceResult struct {
 	exit     ptrace.Exit
 	err      error
 	untraced bool // the tracer has panicked, and the program goes on without it
+	left     bool // the program has been left stopped
 }
 
 // await waits for the end of the program, and removes the probes when ctx ends.
@@ -101,9 +124,16 @@ func (s *Session) await(ctx context.Context, done <-chan traceResult) (Result, e
 		stopErr = errors.Join(stopErr, s.stopObserving())
 		out.exit, out.err = ptrace.WaitUntraced(s.PID())
 	}
+	res := Result{Exit: out.exit, Requested: s.sent(out.exit.Signal)}
+	if out.left {
+		res.Left = &Left{PID: s.PID()}
+		res.Left.visit.first = res.Left.look()
+		s.left.Store(res.Left)
+	}
 	s.tellEnd()
-	lost, err := s.finish()
-	return Result{Exit: out.exit, Requested: s.sent(out.exit.Signal), Lost: lost}, errors.Join(out.err, stopErr, err)
+	var err error
+	res.Lost, err = s.finish()
+	return res, errors.Join(out.err, stopErr, err)
 }
 
 // trace traces the program from the waiting process to its end. It runs on the tracer's thread.
@@ -139,8 +169,11 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	}
 	exit, err := s.traceHeld(t, held)
 	s.ring.throttle.Release()
-	if errors.Is(err, ptrace.ErrNeverRan) {
+	switch {
+	case errors.Is(err, ptrace.ErrNeverRan):
 		return traceResult{err: neverRan(exit, held)}
+	case errors.Is(err, ptrace.ErrLeft):
+		return traceResult{left: true}
 	}
 	if err != nil {
 		held.GiveUp() // if it still waits: the tool may lack the right to signal it

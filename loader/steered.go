@@ -34,6 +34,9 @@ type steered struct {
 	exact    *exact        // nil: the plan is not exact
 	delays   *steer.Delays // nil: the plan has no jitter
 	holding  atomic.Bool   // a thread is held
+	told     Following     // nil: nobody is told
+	complete bool          // told has been told so
+	leaves   atomic.Bool   // the program is to be left stopped
 }
 
 // tickEvery is the time between two looks at what goes on while threads are held.
@@ -47,12 +50,12 @@ func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}}
+	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}, told: s.opts.Following}
 	if plan.Exact {
 		d.exact = newExact(d, func(addr uint64, b []byte) bool { return s.ReadMemory(s.PID(), addr, b) })
 	}
 	if plan.Pair != nil {
-		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, counted: map[int]bool{}, tracee: func() *ptrace.Tracee { return d.tracee }}
+		d.meeting = &meeting{pair: plan.Pair, session: s, points: map[int][]int{}, counted: map[int]bool{}, tracee: func() *ptrace.Tracee { return d.tracee }, met: d.met}
 	}
 	return d, nil
 }
@@ -73,8 +76,8 @@ func (s *Session) steer(t *ptrace.Tracee) {
 	}
 }
 
-// tick has the tracing thread woken regularly, while threads are held, until stop is called. At other times it must not
-// be: a signal ends the kernel's verification of a BPF program that the thread loads, which then begins anew.
+// tick has the tracing thread woken regularly, while threads are held or the program is to be left, until stop is called. At
+// other times it must not be: a signal ends the kernel's verification of a BPF program that the thread loads, which then begins anew.
 func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 	if d == nil {
 		return func() {}
@@ -86,7 +89,7 @@ func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				if d.holding.Load() {
+				if d.holding.Load() || d.leaves.Load() {
 					wake()
 				}
 			case <-done:
@@ -102,7 +105,7 @@ func (d *steered) begin(pid int) {
 	if d == nil {
 		return
 	}
-	d.pid, d.state = pid, steer.New(*d.plan)
+	d.pid, d.state, d.complete = pid, steer.New(*d.plan), false
 	clear(d.attached)
 	d.signal, d.failed = steer.Signal(pid)
 	d.state.First(pid)
@@ -263,6 +266,7 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 		d.failed = errors.Join(d.failed, d.probes.Arm(tid, d.signal, d.delays.Came(tid, site, time.Now())))
 		return true
 	}
+	d.reached(tid, site)
 	on := d.state.Came(tid, site, time.Now())
 	d.arm(tid)
 	d.goOn(on...)
@@ -320,6 +324,10 @@ func (d *steered) armAll() {
 
 // Tick implements ptrace.Steerer.
 func (d *steered) Tick() {
+	if d.leaves.Load() {
+		d.tracee.Leave()
+		return
+	}
 	now := time.Now()
 	if !d.holding.Load() || now.Sub(d.looked) < tickEvery {
 		return

@@ -191,6 +191,15 @@ func readOrder(try *tries.Try) (*tryOrder, error) {
 
 // answerTry says what happened in a try.
 func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
+	b, err := json.Marshal(r.happened(rep))
+	if err != nil {
+		return fmt.Errorf("say what came of the try: %w", err)
+	}
+	return try.Answer(b)
+}
+
+// happened returns what happened in a run along a schedule.
+func (r *observation) happened(rep report.Report) tryAnswer {
 	out, err := r.live.Session.Steered()
 	answer := tryAnswer{Outcome: out, Hangs: []hang{}, Core: r.hangs.core}
 	if err != nil {
@@ -205,11 +214,7 @@ func (r *observation) answerTry(try *tries.Try, rep report.Report) error {
 			answer.Violations = append(answer.Violations, violationOf(f, realPath(rep.Run.Program)))
 		}
 	}
-	b, err := json.Marshal(answer)
-	if err != nil {
-		return fmt.Errorf("say what came of the try: %w", err)
-	}
-	return try.Answer(b)
+	return answer
 }
 
 // confirm tries to confirm the findings of a report, the predicted ones first, and enters what came of it.
@@ -488,10 +493,16 @@ func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (
 	if err := json.Unmarshal(b, &a); err != nil {
 		return a, fmt.Sprintf("what the try says is not understood: %v", err)
 	}
+	return a, a.missing(f, t.program)
+}
+
+// missing returns why a try has not confirmed a finding; "" if it has. program is the path of the program in the run that
+// the finding is of.
+func (a *tryAnswer) missing(f *report.Finding, program string) string {
 	if f.Kind.Specified() {
-		return a, a.unviolated(violationOf(f, t.program))
+		return a.unviolated(violationOf(f, program))
 	}
-	return a, a.unconfirmed(f)
+	return a.unconfirmed(f)
 }
 
 // setupFailed says why a program was not run again.

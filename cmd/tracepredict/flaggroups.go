@@ -22,7 +22,7 @@ func flagGroups() []manual.Group {
 		{Title: "Specifications", Names: []string{
 			"include", "partial", "causality", "racing-types", "monitor", "on-violation", "rank", "k", "s", "rule", "tails", "dot",
 		}},
-		{Title: "Confirming", Names: []string{"tries", "confirm-time", "confirm-stdin", "confirm-setup", "confirm-core"}},
+		{Title: "Confirming", Names: []string{"gdb", "tries", "confirm-time", "confirm-stdin", "confirm-setup", "confirm-core"}},
 		{Title: "The report", Names: []string{
 			"confidence", "findings-exit", "fail-on-mined", "explain-pruned", "verbose", "stats", "progress", "profile", "source-root",
 			"gen-suppressions", "no-default-suppressions",

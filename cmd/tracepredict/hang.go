@@ -44,6 +44,8 @@ type hangWatcher struct {
 	// puts that.
 	coreOf *hang
 	core   string
+	// takes handles a hang in place of --on-hang, and returns false if it does not; nil: it handles none.
+	takes func(*finding.Finding) bool
 }
 
 func newHangWatcher(r *observation, attached bool, stderr io.Writer) *hangWatcher {
@@ -115,6 +117,9 @@ func (h *hangWatcher) over(f *finding.Finding) {
 
 // act ends the program if --on-hang asks for it.
 func (h *hangWatcher) act(f *finding.Finding) {
+	if h.takes != nil && h.takes(f) {
+		return
+	}
 	if h.run.flags.onHang == hangReport {
 		h.advise()
 		return

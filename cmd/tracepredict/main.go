@@ -117,7 +117,7 @@ sides and, where one was found, the schedule that leads to it.`,
 	}
 	root.Version = version()
 	root.SetFlagErrorFunc(mistypedFlag)
-	addCommands(root, "Observe a program", handsOver(a.execCommand(), a.confirmCommand(), a.attachCommand(), a.hangCommand(), a.profileCommand())...)
+	addCommands(root, "Observe a program", handsOver(a.execCommand(), a.confirmCommand(), a.replayScheduleCommand(), a.attachCommand(), a.hangCommand(), a.profileCommand())...)
 	addCommands(root, "Read what was recorded and reported", a.analyzeCommand(), a.diffCommand(), a.convertCommand(), a.suppressionsCommand(), a.schemaCommand())
 	addCommands(root, "Write specifications", a.checkCommand(), a.specsCommand(), handsOver(a.mineCommand())[0], a.suggestCommand())
 	addCommands(root, "Look at what can be observed", append(handsOver(a.doctorCommand(), a.repairCommand()), a.sitesCommand())...)

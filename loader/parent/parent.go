@@ -46,12 +46,29 @@ type waiter struct {
 // Run starts this program again, with its arguments, waits for it, and returns its exit status. When that process has
 // ended, it calls ended with its ID. It returns an error if it could not be started.
 func Run(stderr io.Writer, ended func(pid int)) (status int, err error) {
+	return RunAgain(stderr, ended, nil)
+}
+
+// RunAgain does what Run does, again and again as long as again returns true for the exit status. The privileges that it
+// needs to start this program again it gives up if again is nil.
+func RunAgain(stderr io.Writer, ended func(pid int), again func(status int) bool) (status int, err error) {
+	for {
+		if status, err = run(stderr, ended, again == nil); err != nil || again == nil || !again(status) {
+			return status, err
+		}
+	}
+}
+
+// run is Run, which gives up privileges if it is the last one.
+func run(stderr io.Writer, ended func(pid int), last bool) (status int, err error) {
 	w := &waiter{stderr: stderr, signals: make(chan os.Signal, 64), pidfd: -1}
 	if err := w.start(); err != nil {
 		return 0, fmt.Errorf("start the process that observes: %w", err)
 	}
 	defer w.conn.Close()
-	_ = target.KeepOnlySignals() // where it cannot, it has what it was given, and uses none of it
+	if last {
+		_ = target.KeepOnlySignals() // where it cannot, it has what it was given, and uses none of it
+	}
 	signal.Notify(w.signals, passed()...)
 	defer signal.Stop(w.signals)
 	said, waited := make(chan string), make(chan error, 1)

@@ -43,6 +43,11 @@ func Threads(pid int) ([]int, error) {
 	return tids, nil
 }
 
+// ThreadState returns the letter of a thread's state, as in proc(5); 0 if it has ended.
+func ThreadState(pid, tid int) byte {
+	return threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256))
+}
+
 // threadState returns the letter of the state in a stat file of proc(5); 0 if the thread has
 // ended.
 func threadState(stat string, buf []byte) byte {
@@ -84,7 +89,7 @@ func Sleeps(pid, tid int) bool {
 
 // HasEnded reports whether a thread has ended, or is about to.
 func HasEnded(pid, tid int) bool {
-	switch threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256)) {
+	switch ThreadState(pid, tid) {
 	case 0, 'Z', 'X':
 		return true
 	}

@@ -24,11 +24,20 @@ type Steerer interface {
 }
 
 // Continue lets a thread go that a Steerer has kept in a stop.
-func (t *Tracee) Continue(tid int) error { return t.resume(tid, 0) }
+func (t *Tracee) Continue(tid int) error {
+	if t.leaving {
+		return nil
+	}
+	return t.resume(tid, 0)
+}
 
 // Step lets a thread that a Steerer has kept in a stop execute one instruction. It is in a stop for SIGTRAP then, unless
 // something else comes first.
 func (t *Tracee) Step(tid int) error {
+	if t.leaving {
+		return nil
+	}
+	t.stepping[tid] = true
 	return ignoreEnded(ptrace(unix.PTRACE_SINGLESTEP, tid, 0, 0))
 }
 

@@ -53,6 +53,8 @@ type Tracee struct {
 	OnCopied     func(tid int, at uint64) []Original
 	OnAsk        func(Ask)              // a thread asks to trace, or to be traced, which the tool's tracing forbids
 	Steer        Steerer                // nil: threads are not steered
+	stepping     map[int]bool           // by thread ID: it executes one instruction for the Steerer
+	leaving      bool                   // Leave has been called
 	waiting      map[int][]asker        // by thread ID: the threads that wait until it is not traced any more
 	loading      map[int]procfs.Mapping // by process ID: the dynamic loader's code, while it runs
 	forked       map[int]bool           // processes that were forked and have not ended
@@ -90,7 +92,7 @@ func NewTracee(pid int, follow bool) *Tracee {
 		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
 		OnTrap:   func(int) bool { return false },
 		OnCopied: func(int, uint64) []Original { return nil },
-		OnAsk:    func(Ask) {}, waiting: map[int][]asker{},
+		OnAsk:    func(Ask) {}, waiting: map[int][]asker{}, stepping: map[int]bool{},
 	}
 }
 
@@ -158,14 +160,19 @@ func (t *Tracee) Release() { t.released.Store(true) }
 var ErrNeverRan = errors.New("the program was not executed")
 
 // Run handles the program's stops, and makes it wait when the throttle asks for it, until the
-// program ends or Release is called.
+// program ends, or Release or Leave is called.
 func (t *Tracee) Run() (Exit, error) {
 	for !t.released.Load() {
+		if t.leaving {
+			return t.leave()
+		}
 		if err := t.updateHold(); err != nil {
 			return Exit{}, err
 		}
 		if t.Steer != nil {
-			t.Steer.Tick()
+			if t.Steer.Tick(); t.leaving {
+				continue
+			}
 		}
 		tid, ws, err := nextStop(!t.holding)
 		switch {
@@ -305,6 +312,7 @@ const syscallStop = unix.SIGTRAP | 0x80
 func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 	sig := ws.StopSignal()
 	event := int(uint32(ws) >> 16)
+	delete(t.stepping, tid)
 	if _, asked := t.waiting[tid]; asked {
 		return t.yieldStopped(tid, ws)
 	}
@@ -424,6 +432,7 @@ func sharesMemory(parent, pid int) bool {
 // threadEnded handles the end of a thread, which may be the last of its process.
 func (t *Tracee) threadEnded(tid int) error {
 	delete(t.loading, tid)
+	delete(t.stepping, tid)
 	if t.forked[tid] {
 		delete(t.forked, tid)
 		t.OnEnd(tid)
