@@ -33,14 +33,27 @@ type steered struct {
 	meeting  *meeting      // nil: the plan has no pair
 	exact    *exact        // nil: the plan is not exact
 	delays   *steer.Delays // nil: the plan has no jitter
+	turns    *steer.Turns  // nil: threads do not take turns
 	holding  atomic.Bool   // a thread is held
 	told     Following     // nil: nobody is told
 	complete bool          // told has been told so
 	leaves   atomic.Bool   // the program is to be left stopped
 }
 
-// tickEvery is the time between two looks at what goes on while threads are held.
-const tickEvery = 20 * time.Millisecond
+// tickEvery is the time between two looks at what goes on while threads are held, and turnEvery where they take turns: each
+// time that a thread sleeps, the next one goes on after some of these.
+const (
+	tickEvery = 20 * time.Millisecond
+	turnEvery = 2 * time.Millisecond
+)
+
+// every returns the time between two looks.
+func (d *steered) every() time.Duration {
+	if d.plan.Serial != nil {
+		return turnEvery
+	}
+	return tickEvery
+}
 
 func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 	if err := plan.Check(); err != nil {
@@ -84,7 +97,7 @@ func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 	}
 	done := make(chan struct{})
 	safely.Go(func() {
-		ticker := time.NewTicker(tickEvery)
+		ticker := time.NewTicker(d.every())
 		defer ticker.Stop()
 		for {
 			select {
@@ -112,6 +125,9 @@ func (d *steered) begin(pid int) {
 	d.exact.begin()
 	if d.plan.Jitter != nil {
 		d.delays = steer.NewDelays(*d.plan.Jitter, len(d.plan.Sites))
+	}
+	if d.plan.Serial != nil {
+		d.turns = steer.NewTurns(*d.plan.Serial, len(d.plan.Sites))
 	}
 	if m := d.meeting; m != nil {
 		m.close()
@@ -191,6 +207,9 @@ func (d *steered) arm(tid int) {
 	if d.delays != nil && d.failed == nil && !d.delays.Knows(tid) {
 		d.failed = d.probes.Arm(tid, d.signal, d.delays.Created(tid, d.state.Path(tid)))
 	}
+	if d.turns != nil && d.failed == nil && !d.turns.Knows(tid) {
+		d.failed = d.probes.Arm(tid, d.signal, d.turns.Created(tid, d.state.Path(tid)))
+	}
 }
 
 // hasGates reports whether a thread has gates of an exact plan before it.
@@ -236,6 +255,11 @@ func (d *steered) Begins(tid int) (stays bool) {
 // delayed reports whether a thread that begins is held for some time.
 func (d *steered) delayed(tid int) bool {
 	defer d.noteHeld()
+	if d.turns != nil {
+		stays, on := d.turns.Begins(tid)
+		d.goOn(on...)
+		return stays
+	}
 	return d.delays != nil && d.delays.Begins(tid, time.Now())
 }
 
@@ -266,6 +290,9 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 		d.failed = errors.Join(d.failed, d.probes.Arm(tid, d.signal, d.delays.Came(tid, site, time.Now())))
 		return true
 	}
+	if d.turns != nil {
+		return d.cameToTurn(tid, site)
+	}
 	d.reached(tid, site)
 	on := d.state.Came(tid, site, time.Now())
 	d.arm(tid)
@@ -273,9 +300,21 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 	return true
 }
 
+// cameToTurn handles a thread that has come to a call before which it waits for its turn.
+func (d *steered) cameToTurn(tid, site int) (taken bool) {
+	if !d.turns.Knows(tid) {
+		d.goOn(tid)
+		return true
+	}
+	again, on := d.turns.Came(tid, site)
+	d.failed = errors.Join(d.failed, d.probes.Arm(tid, d.signal, again))
+	d.goOn(on...)
+	return true
+}
+
 // noteHeld records whether a thread is held.
 func (d *steered) noteHeld() {
-	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds() || d.delays != nil && d.delays.Holds())
+	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds() || d.delays != nil && d.delays.Holds() || d.turns != nil && d.turns.Holds())
 }
 
 // cameToAccess handles the stop of a thread that may be one of a pair.
@@ -308,6 +347,9 @@ func (d *steered) Ended(tid int) {
 	if d.delays != nil {
 		d.delays.Ended(tid)
 	}
+	if d.turns != nil {
+		d.goOn(d.turns.Ended(tid)...)
+	}
 	d.goOn(d.state.Ended(tid, time.Now())...)
 	d.armAll()
 }
@@ -329,7 +371,7 @@ func (d *steered) Tick() {
 		return
 	}
 	now := time.Now()
-	if !d.holding.Load() || now.Sub(d.looked) < tickEvery {
+	if !d.holding.Load() || now.Sub(d.looked) < d.every()/2 {
 		return
 	}
 	defer d.noteHeld()
@@ -340,11 +382,20 @@ func (d *steered) Tick() {
 	if d.delays != nil {
 		d.goOn(d.delays.Tick(now)...)
 	}
+	if d.turns != nil {
+		d.goOn(d.turns.Tick(d.look)...)
+	}
 	if d.state.Held() == 0 {
 		return
 	}
 	d.goOn(d.state.Tick(now, d.going())...)
 	d.armAll()
+}
+
+// look returns what a thread does.
+func (d *steered) look(tid int) steer.Look {
+	state := procfs.ThreadState(d.pid, tid)
+	return steer.Look{Asleep: state == 'S' || state == 'D', Ran: procfs.RanFor(d.pid, tid)}
 }
 
 // going reports whether a thread of the process runs, or waits for a time to pass.

@@ -90,6 +90,21 @@ func (c *Counter) Stacks() (all []event.StackID) {
 	return slices.SortedFunc(maps.Keys(first), func(a, b event.StackID) int { return cmp.Compare(first[a], first[b]) })
 }
 
+// Acquires returns how often threads came to acquires at calls that in accepts.
+func (c *Counter) Acquires(in func(event.StackID) bool) (n int) {
+	for _, hits := range c.hits {
+		for i := range hits {
+			if hits[i].acquires() && in(hits[i].stack) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Threads returns the number of threads of the run, the first one among them.
+func (c *Counter) Threads() int { return len(c.paths) }
+
 // Path returns a thread by its creation: how many threads had been created before it by the same thread, from the first
 // thread on. ok is false if that is not known.
 func (c *Counter) Path(t event.ThreadID) (path []int, ok bool) {

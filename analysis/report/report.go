@@ -40,6 +40,8 @@ type Run struct {
 	Failed string
 	// Repeated are the runs, in order, if there were several; the other fields are about the first one.
 	Repeated []Repetition
+	// Serial says how the others of them were scheduled, if one thread at a time ran; nil: several did.
+	Serial *Serial
 	// Suppressions are those that were applied to the report; nil if there are none.
 	Suppressions *Suppressions
 }

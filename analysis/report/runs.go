@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -25,6 +26,37 @@ type Runs struct {
 	Of    int    `json:"of"`
 	Shown int    `json:"shown"`          // the run, from 1, whose threads and events the finding shows
 	Seed  uint64 `json:"seed,omitempty"` // of that run's random delays; 0: there were none
+}
+
+// Serial says how the runs after the first one were scheduled, if one thread at a time ran: by priorities that change
+// Depth-1 times. The figures are the first run's.
+type Serial struct {
+	Depth   int `json:"depth"`
+	Threads int `json:"threads"`
+	Events  int `json:"events"` // requests of locks and beginnings of threads before which the next thread was chosen
+	// Bound is the least probability with which a run has an order of such events that Depth constraints decide: that of
+	// PCT (Burckhardt et al., ASPLOS 2010), 1/(Threads*Events^(Depth-1)).
+	Bound float64 `json:"bound"`
+}
+
+// NewSerial returns a Serial with its bound.
+func NewSerial(depth, threads, events int) *Serial {
+	return &Serial{depth, threads, events, 1 / (float64(threads) * math.Pow(float64(events), float64(depth-1)))}
+}
+
+// Text returns a note with the bound.
+func (s *Serial) Text() string {
+	inverse := fmt.Sprintf("%.2g", 1/s.Bound)
+	if 1/s.Bound < 1e15 {
+		inverse = plural.Thousands(uint64(math.Round(1 / s.Bound)))
+	}
+	power := ""
+	if s.Depth > 1 {
+		power = fmt.Sprintf("*%d^%d", s.Events, s.Depth-1)
+	}
+	return fmt.Sprintf("in the other runs one thread at a time ran between requests of locks and beginnings of threads, of which the first run had %d, with %s: "+
+		"an order of these that %s decide is met by each such run with a probability of at least 1/(%d%s), 1 in %s",
+		s.Events, plural.Sprintf("%d {thread|threads}", s.Threads), plural.Sprintf("%d {constraint|constraints}", s.Depth), s.Threads, power, inverse)
 }
 
 // RunsText returns "seen in 2 of 10 runs; shown is run 3 (seed 17)".

@@ -155,7 +155,7 @@ func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) 
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
 		if order.Repeat {
 			r.answer = func(rep report.Report) error { return r.answerRepetition(try, rep) }
-			if order.Jitter == nil {
+			if order.Jitter == nil && order.Serial == nil {
 				return nil
 			}
 		}

@@ -14,7 +14,7 @@ func flagGroups() []manual.Group {
 			"watch-hw", "no-watch-hw", "module", "on", "sync", "no-atomics", "order", "stacks", "sites",
 		}},
 		{Title: "The program", Names: []string{
-			"user", "repeat", "jitter", "seed", "settle", "on-hang", "lossy", "touch-other-processes",
+			"user", "repeat", "jitter", "serial", "seed", "settle", "on-hang", "lossy", "touch-other-processes",
 		}},
 		{Title: "Which errors are looked for", Names: []string{
 			"misuse", "lock-classes", "rwlock-policy", "check", "formula",

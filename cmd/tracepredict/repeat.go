@@ -20,12 +20,14 @@ import (
 	"github.com/tracepredict/tracepredict/loader/steer"
 	"github.com/tracepredict/tracepredict/loader/tries"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"github.com/tracepredict/tracepredict/observer/run"
 )
 
 // repeatFlags say how often the program is run.
 type repeatFlags struct {
 	repeat     int
 	jitter     bool
+	serial     int // the depth of --serial; 0: threads do not take turns
 	seed       uint32
 	repetition bool // this run is one of several, and not the first
 }
@@ -33,11 +35,16 @@ type repeatFlags struct {
 func (f *repeatFlags) register(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.repeat, "repeat", 1, "run the program `N` times, and join the findings and lock orders of all runs; output and exit status are the first run's (docs/repeat.md)")
 	cmd.Flags().BoolVar(&f.jitter, "jitter", false, "with --repeat, delay the threads of all runs but the first at random: some before they begin, all before some of their requests of locks; the report says with which seeds")
-	cmd.Flags().Uint32Var(&f.seed, "seed", 0, "with --jitter, the `SEED` of the delays of the second run; each further run has the next number. 0 is a seed drawn at random")
+	cmd.Flags().IntVar(&f.serial, "serial", 0, "with --repeat, let one thread at a time run in all runs but the first, from one request of a lock to the next, by random priorities that change `D`-1 times (3 if no number is given): what D constraints on their order decide is met with a probability of which the report gives a bound")
+	cmd.Flags().Lookup("serial").NoOptDefVal = "3"
+	cmd.Flags().Uint32Var(&f.seed, "seed", 0, "with --jitter and --serial, the `SEED` of what is random in the second run; each further run has the next number. 0 is a seed drawn at random")
 }
 
 // maxRepeat is the largest number of runs: their reports are in memory together.
 const maxRepeat = 1000
+
+// maxDepth is the largest depth of --serial. The bound is of no use long before.
+const maxDepth = 16
 
 func (f *repeatFlags) check() error {
 	if f.repeat < 1 || f.repeat > maxRepeat {
@@ -46,8 +53,14 @@ func (f *repeatFlags) check() error {
 	switch {
 	case f.jitter && f.repeat == 1:
 		return usage("--jitter is about the runs after the first one: add --repeat N")
-	case f.seed != 0 && !f.jitter:
-		return usage("--seed is that of --jitter: add --jitter")
+	case f.serial != 0 && f.repeat == 1:
+		return usage("--serial is about the runs after the first one: add --repeat N")
+	case f.serial < 0 || f.serial > maxDepth:
+		return usage("--serial=%d: it is 1 to %d", f.serial, maxDepth)
+	case f.serial != 0 && f.jitter:
+		return usage("--serial and --jitter: only one of them")
+	case f.seed != 0 && !f.jitter && f.serial == 0:
+		return usage("--seed is that of --jitter and --serial: add one of them")
 	}
 	return nil
 }
@@ -131,20 +144,17 @@ func (r *observation) repeat(rep *report.Report) {
 		rep.Run.AddFirst("the program was run once, and not as --repeat says: " + r.untried)
 		return
 	}
-	plan := r.jitter()
-	with := ""
-	if plan.Jitter != nil {
-		with = fmt.Sprintf(" with random delays (--seed %d)", plan.Jitter.Seed)
-	}
+	seed := uint64(cmp.Or(r.flags.seed, rand.Uint32N(1<<31), 1))
+	plan, with := r.chance(seed)
 	fmt.Fprintf(r.stderr, "tracepredict: running the program again%s, until it has run %s; Ctrl-C reports at once\n", with, plural.Sprintf("%d {time|times}", r.flags.repeat))
 	all := []runs.Run{{Report: *rep, Orders: r.resolvedOrders()}}
 	limit := repetitionFactor*rep.Run.Duration + repetitionTime
 	for len(all) < r.flags.repeat && !isClosed(r.end.signalled) {
-		next := r.repetition(plan, limit)
-		if plan.Jitter != nil {
-			next.Seed = plan.Jitter.Seed
-			plan.Jitter = &steer.Jitter{Seed: next.Seed + 1}
+		next := r.repetition(seeded(plan, seed), limit)
+		if with != "" {
+			next.Seed = seed
 		}
+		seed++
 		if all = append(all, next); next.Failed != "" {
 			fmt.Fprintf(r.stderr, "tracepredict: run %d: %s\n", len(all), report.Sanitize(next.Failed))
 		}
@@ -154,29 +164,72 @@ func (r *observation) repeat(rep *report.Report) {
 	}
 	*rep = runs.Join(all)
 	rep.Run.AddFirst(report.RepeatedNote(rep.Run.Repeated, r.flags.repeat))
+	if plan.Serial != nil {
+		rep.Run.Serial = report.NewSerial(plan.Serial.Depth, r.counter.Threads(), plan.Serial.Events)
+		rep.Run.AddFirst(rep.Run.Serial.Text())
+	}
 }
 
-// maxJitterSites bounds the calls at which threads are delayed.
-const maxJitterSites = 64
+// The bounds of the calls at which threads are delayed or wait for their turns, and of threads together with such calls.
+const (
+	maxJitterSites = 64
+	maxSerialStops = 2048
+)
 
-// jitter returns where the threads of the next run are delayed, at random, if they are: before the calls by which the first
-// run requested locks.
-func (r *observation) jitter() steer.Plan {
-	if !r.flags.jitter {
-		return steer.Plan{}
+// chance returns where the threads of the next run are held at random, if they are, before the calls by which the first
+// run requested locks, and says so for people; "" if they are not.
+func (r *observation) chance(seed uint64) (plan steer.Plan, with string) {
+	switch {
+	case r.flags.jitter:
+		sites, _ := r.requests(maxJitterSites, func(event.StackID) bool { return true })
+		return steer.Plan{Jitter: &steer.Jitter{Seed: seed}, Sites: sites}, fmt.Sprintf(" with random delays (--seed %d)", seed)
+	case r.flags.serial > 0:
+		threads := r.counter.Threads()
+		sites, requests := r.requests(max(1, min(maxJitterSites, maxSerialStops/threads)), r.ownRequest)
+		turns := &steer.Serial{Seed: seed, Depth: r.flags.serial, Events: max(1, requests+threads-1)}
+		return steer.Plan{Serial: turns, Sites: sites}, fmt.Sprintf(" with one thread at a time (--serial=%d --seed %d)", turns.Depth, seed)
 	}
-	seed := cmp.Or(r.flags.seed, rand.Uint32N(1<<31), 1)
-	plan := steer.Plan{Jitter: &steer.Jitter{Seed: uint64(seed)}, Sites: []steer.Site{}}
-	t := r.leading()
-	for _, stack := range r.counter.Stacks() {
-		if call := t.site(stack); call.err == nil && !slices.Contains(plan.Sites, call.site) && len(plan.Sites) < maxJitterSites {
-			plan.Sites = append(plan.Sites, call.site)
-		}
+	return steer.Plan{}, ""
+}
+
+// seeded returns a plan with another seed.
+func seeded(plan steer.Plan, seed uint64) steer.Plan {
+	if plan.Jitter != nil {
+		plan.Jitter = &steer.Jitter{Seed: seed}
+	}
+	if plan.Serial != nil {
+		turns := *plan.Serial
+		turns.Seed = seed
+		plan.Serial = &turns
 	}
 	return plan
 }
 
-// repetition runs the program once more, with delays.
+// requests returns the first calls, at most so many, by which the run requested locks at call stacks that in accepts, and
+// how often it did by these.
+func (r *observation) requests(most int, in func(event.StackID) bool) (sites []steer.Site, n int) {
+	t := r.leading()
+	sites = []steer.Site{}
+	for _, stack := range r.counter.Stacks() {
+		if call := t.site(stack); in(stack) && call.err == nil && !slices.Contains(sites, call.site) && len(sites) < most {
+			sites = append(sites, call.site)
+		}
+	}
+	n = r.counter.Acquires(func(stack event.StackID) bool {
+		call := t.site(stack)
+		return call.err == nil && slices.Contains(sites, call.site)
+	})
+	return sites, n
+}
+
+// ownRequest reports whether a lock was requested by code that is not a library's of the system.
+func (r *observation) ownRequest(stack event.StackID) bool {
+	frames := r.live.Frames(stack)
+	i := slices.IndexFunc(frames, func(f event.Frame) bool { return f.Addr != frames[0].Addr })
+	return i >= 0 && !run.OfLibrary(frames[i])
+}
+
+// repetition runs the program once more, with delays or turns if the plan has them.
 func (r *observation) repetition(delays steer.Plan, limit time.Duration) (out runs.Run) {
 	order, err := json.Marshal(tryOrder{Plan: delays, Repeat: true})
 	if err != nil {

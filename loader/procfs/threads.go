@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -46,6 +47,17 @@ func Threads(pid int) ([]int, error) {
 // ThreadState returns the letter of a thread's state, as in proc(5); 0 if it has ended.
 func ThreadState(pid, tid int) byte {
 	return threadState(fmt.Sprintf("/proc/%d/task/%d/stat", pid, tid), make([]byte, 256))
+}
+
+// RanFor returns the processor time that a thread has had; 0 if that is not known.
+func RanFor(pid, tid int) time.Duration {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/schedstat", pid, tid))
+	if err != nil {
+		return 0
+	}
+	ran, _, _ := strings.Cut(string(text), " ")
+	ns, _ := strconv.ParseInt(ran, 10, 64)
+	return time.Duration(ns)
 }
 
 // threadState returns the letter of the state in a stat file of proc(5); 0 if the thread has

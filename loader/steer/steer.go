@@ -31,6 +31,8 @@ type Plan struct {
 	Exact bool `json:"exact,omitempty"`
 	// Jitter delays threads at random, instead of a schedule; nil: it does not.
 	Jitter *Jitter `json:"jitter,omitempty"`
+	// Serial has threads take turns at random, instead of a schedule; nil: it does not.
+	Serial *Serial `json:"serial,omitempty"`
 }
 
 // Use returns the number of a site, which it adds if the plan does not have it.
@@ -84,6 +86,9 @@ func (p *Plan) Check() error {
 		if !p.Exact && (len(g.Behind) > 0 || p.Sites[g.Site].At > 0) || g.Returns && !p.Exact {
 			return fmt.Errorf("gate %d of the plan is none that such a plan has", i)
 		}
+	}
+	if p.Serial != nil && (p.Serial.Depth < 1 || p.Jitter != nil || len(p.Gates) > 0 || p.Pair != nil) {
+		return fmt.Errorf("turns of depth %d are none that a plan has, or are not all of it", p.Serial.Depth)
 	}
 	if p.Pair != nil {
 		return p.Pair.Check()

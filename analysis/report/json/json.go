@@ -50,6 +50,8 @@ type jsonRun struct {
 	Coverage *jsonCoverage `json:"coverage,omitempty"`
 	// Repeated is present if there were several runs.
 	Repeated []report.Repetition `json:"repeated,omitempty"`
+	// Serial is present if one thread at a time ran in those after the first.
+	Serial *report.Serial `json:"serial,omitempty"`
 	// Suppressed is present if suppressions were applied.
 	Suppressed *jsonSuppressions `json:"suppressed,omitempty"`
 }
@@ -311,7 +313,7 @@ func toJSONRun(r report.Run) jsonRun {
 		Executed: each(r.Executed, func(e run.Executed) jsonExecuted {
 			return jsonExecuted{e.Description, e.Threads(), e.ObservedUntil > 0}
 		}),
-		Properties: toJSONProperties(r.Properties), Protocols: r.Protocols, Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Repeated: report.CleanTexts(r.Repeated), Suppressed: toJSONSuppressions(r.Suppressions),
+		Properties: toJSONProperties(r.Properties), Protocols: r.Protocols, Locks: r.Locks, Bounds: r.Bounds, Coverage: toJSONCoverage(r.Coverage), Repeated: report.CleanTexts(r.Repeated), Serial: r.Serial, Suppressed: toJSONSuppressions(r.Suppressions),
 	}
 	if len(out.Processes) == 0 {
 		out.Processes = []run.Process{{PID: r.PID, Program: cmp.Or(r.LastProgram, r.Program)}}

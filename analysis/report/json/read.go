@@ -96,7 +96,7 @@ func (c *jsonConfidence) hidden() map[finding.Confidence]int {
 
 // toRun is the inverse of toJSONRun.
 func toRun(j *jsonRun) report.Run {
-	out := report.Run{Summary: j.Summary, Build: j.Build, Failed: j.Failed, Protocols: j.Protocols, Locks: j.Locks, Bounds: j.Bounds, Repeated: j.Repeated}
+	out := report.Run{Summary: j.Summary, Build: j.Build, Failed: j.Failed, Protocols: j.Protocols, Locks: j.Locks, Bounds: j.Bounds, Repeated: j.Repeated, Serial: j.Serial}
 	out.Cut, out.Watched, out.Untouched = j.Cut, j.Watched, j.Untouched
 	if len(j.Processes) > 1 {
 		out.Processes = j.Processes
