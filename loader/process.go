@@ -25,6 +25,7 @@ type process struct {
 	// Spaces.mu guards these.
 	program      string           // path of the program that it runs
 	firstProgram string           // path of the first program that it ran
+	command      string           // the command line of the program that it runs; "" until that is known
 	segments     []Segment        // mappings of the present program, in the order of their discovery
 	past         []Segment        // mappings of the programs before an execve
 	unmapped     map[Segment]bool // the segments that were unmapped at some time
@@ -83,7 +84,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 		return nil
 	}
 	p, from := s.newProcess(pid), s.processOf(parent)
-	p.program = from.program
+	p.program, p.command = from.program, from.command
 	s.Spaces.add(p)
 	if err := s.tracer.AddTarget(pid); err != nil {
 		return err

@@ -390,7 +390,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if exe == p.program { // otherwise the mappings may be those of another program
 		s.findUnloaded(p, maps)
 	}
-	s.runs(p, exe)
+	s.runs(p, exe, func() string { return procfs.CommandLine(p.pid) })
 	s.hardware.limit(p, &s.opts.Plan)
 	// The program comes before its libraries, because variables are looked for in it first.
 	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
@@ -692,6 +692,7 @@ func (s *Session) discardProgram(pid int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p := s.processOf(pid)
+	s.forgetCommand(p) // also of a child that has run in its parent's memory until now
 	if len(p.modules) == 0 {
 		return nil
 	}

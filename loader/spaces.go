@@ -94,11 +94,22 @@ func (a *Spaces) inherit(p, from *process) {
 	p.parents = len(p.past)
 }
 
-// runs records which program a process runs.
-func (a *Spaces) runs(p *process, program string) {
+// runs records which program a process runs, and with which command line: the first that is found, since a program may
+// write another one over it.
+func (a *Spaces) runs(p *process, program string, command func() string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	p.program, p.firstProgram = program, cmp.Or(p.firstProgram, program)
+	if p.command == "" {
+		p.command = command()
+	}
+}
+
+// forgetCommand records that a process has begun another program, whose command line is not known yet.
+func (a *Spaces) forgetCommand(p *process) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	p.command = ""
 }
 
 // setLive updates live. The caller holds a.mu.
@@ -125,6 +136,7 @@ func (a *Spaces) livePIDs() []int {
 type Process struct {
 	PID     int
 	Program string // path of the last program that it ran
+	Command string // the command line of that program, as procfs.CommandLine returns it; "" if it is not known
 }
 
 // Processes returns the observed processes, the first one first.
@@ -133,7 +145,7 @@ func (a *Spaces) Processes() []Process {
 	defer a.mu.Unlock()
 	var ps []Process
 	for _, p := range a.all {
-		ps = append(ps, Process{PID: p.pid, Program: p.program})
+		ps = append(ps, Process{PID: p.pid, Program: p.program, Command: p.command})
 	}
 	return ps
 }

@@ -268,6 +268,9 @@ func (f *Finding) Remember(n *event.Names) {
 	if f.Scope != nil {
 		f.Scope.Remember(n)
 	}
+	for _, t := range f.AllThreads {
+		n.AddThread(t)
+	}
 	f.Reason.Remember(n)
 }
 

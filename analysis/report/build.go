@@ -30,6 +30,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	run = cleaned(run)
 	for i := range run.Processes {
 		p := &run.Processes[i]
+		b.processes[uint32(p.PID)] = i
 		b.programs[uint32(p.PID)] = path.Base(p.Program)
 		if p.PID == run.PID && run.LastProgram == "" { // its file may have another name than it was started with
 			b.programs[uint32(p.PID)] = path.Base(run.Program)
@@ -42,6 +43,7 @@ func Build(run Run, fs []finding.Finding, r run.Namer) Report {
 	rep := Report{Run: run, Findings: merge(built)}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]
+		f.setProcesses(f.within, run.Processes)
 		f.Witness = b.schedule(f.Finding.Witness) // only of those that are left: others would need much memory
 		f.nameSubject(f.Witness)
 	}
@@ -95,10 +97,12 @@ type builder struct {
 	stacks   map[event.StackID]Stack
 	programs map[uint32]string      // by process id, where there are several
 	held     map[uint64][]heldLocks // by hash; see schedule
+	// processes are indices of Run.Processes by process id; empty if there is one process.
+	processes map[uint32]int
 }
 
 func newBuilder(r run.Namer) *builder {
-	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}, held: map[uint64][]heldLocks{}}
+	return &builder{resolver: r, objects: map[event.ObjectID]*Object{}, stacks: map[event.StackID]Stack{}, programs: map[uint32]string{}, held: map[uint64][]heldLocks{}, processes: map[uint32]int{}}
 }
 
 func (b *builder) finding(f finding.Finding) Finding {
@@ -121,6 +125,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 		first := b.step(&f.Subject.First)
 		out.First = &first
 	}
+	out.within = b.processesOf(&f)
 	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)

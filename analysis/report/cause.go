@@ -19,7 +19,7 @@ import (
 // many places, and each pair of these is a race with a fingerprint of its own: a person mends them
 // all at once. So the text shows the strongest of them, and names the other pairs.
 //
-// Races on one object have one cause. So have races on several objects, if the same source
+// Races on one object have one cause, a variable of two programs being two objects. So have races on several objects, if the same source
 // locations access them, as one function that is called for each. Only races of which every pair
 // has such a location in common with those on the strongest object join it: a chain of pairs, each
 // with a side in common with the next, would join what has nothing to do with each other.
@@ -159,7 +159,8 @@ func objectKey(f *Finding) string {
 	case o.Anonymous:
 		return fmt.Sprintf("address %d %#x", o.TGID, o.Addr)
 	}
-	return "name " + identity(o, f)
+	// Programs of one run may have variables of the same name.
+	return "name " + identity(o, f) + "\n" + programsOf(f)
 }
 
 // nestKey returns what predicted deadlocks of two outermost sections have in common; "" for other findings.

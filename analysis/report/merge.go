@@ -32,7 +32,7 @@ const maxOthers = 16
 // join merges instances of the same defect into one finding, which shows the first of them.
 func join(group []Finding) Finding {
 	best := group[0]
-	best.Count = count(group)
+	best.Count, best.within = count(group), slices.Clone(best.within)
 	threads, seen := map[event.ThreadID]bool{}, map[string]bool{}
 	for i := range group {
 		f := &group[i]
@@ -41,6 +41,9 @@ func join(group []Finding) Finding {
 		}
 		for _, t := range f.AllThreads {
 			threads[t] = true
+		}
+		if i > 0 {
+			best.within = append(best.within, f.within...)
 		}
 		key := instanceKey(f.Finding)
 		if !seen[key] && i > 0 && len(best.Others) < maxOthers {

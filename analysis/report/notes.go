@@ -58,6 +58,12 @@ func (r *Run) JoinedNotes() (first, lines []string) {
 	return first, lines
 }
 
+// NoteLines returns the notes as JoinedNotes does, in one list.
+func (r *Run) NoteLines() []string {
+	first, lines := r.JoinedNotes()
+	return append(first, lines...)
+}
+
 // ofFile is how many things a file has that notes of one kind count.
 type ofFile struct {
 	name  string

@@ -139,6 +139,11 @@ type Finding struct {
 	Suppression string   // a block that suppresses it; "" if it was not requested
 	// Confirmation is what came of running the program again; nil if that was not requested.
 	Confirmation *Confirmation
+	// Processes are those of the threads that were sides of the merged instances, in the order in which they began, at most
+	// 16; nil if the run has one process. ProcessCount is the number of all of them.
+	Processes    []run.Process
+	ProcessCount int
+	within       []int // the processes, as indices of Run.Processes, while findings are merged
 	// Runs says in which of several runs it was seen; nil if there was one, or it is one of no single run.
 	Runs *Runs
 	// Steering says how another run is led into the finding; nil if that is not known.

@@ -73,7 +73,7 @@ func (n Names) rows(f *Finding, steps []Step, most int) []Row {
 	if f.Kind.Specified() {
 		sides = len(steps) - 1
 	}
-	skipped := 0
+	skipped, elsewhere := 0, f.elsewhere()
 	for i, s := range steps {
 		if s.Op == event.Begin && i < sides {
 			continue // the step that starts the thread shows it
@@ -83,6 +83,10 @@ func (n Names) rows(f *Finding, steps []Step, most int) []Row {
 				skipped++
 			}
 			continue // another thread that is shown does the same
+		}
+		if i < sides && elsewhere(s.Thread) && (s.Peer == 0 || elsewhere(s.Peer)) {
+			skipped++
+			continue
 		}
 		if i < sides && len(s.Truth) == 0 && (!matters(objects, s) || repeatedLater(steps[i+1:sides], s)) {
 			skipped++
@@ -97,6 +101,18 @@ func (n Names) rows(f *Finding, steps []Step, most int) []Row {
 		rows = append([]Row{{Text: "... " + plural.Counted(uint64(skipped), "other step", "other steps")}}, rows...)
 	}
 	return rows
+}
+
+// elsewhere returns a function that reports whether a thread is known to be of a process that no side of the finding is of.
+func (f *Finding) elsewhere() func(event.ThreadID) bool {
+	own := map[uint32]bool{}
+	for i := range f.Evidence {
+		own[f.Thread(f.Evidence[i].Thread).TGID] = true
+	}
+	return func(id event.ThreadID) bool {
+		pid := f.Thread(id).TGID
+		return pid != 0 && len(own) > 0 && !own[0] && !own[pid]
+	}
 }
 
 // repeatedLater reports whether the same thread does the same at the same source location again

@@ -269,6 +269,8 @@ type UncertainHolder struct {
 type Process struct {
 	PID     int    `json:"pid"`
 	Program string `json:"program"` // path of the program that it executed last
+	// Command is the command line of that program, with words quoted as for a shell; "" if it is not known.
+	Command string `json:"command,omitempty"`
 }
 
 // Module is the code of a program or library, where a process had it.

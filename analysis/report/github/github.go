@@ -51,7 +51,11 @@ func annotation(f *report.Finding, s report.Severity, o *report.Options) string 
 	if file, ok := o.InSource(at.File); ok && at.File != "" && at.Line > 0 {
 		where = fmt.Sprintf("file=%s,line=%d,", value(file), at.Line)
 	}
-	return fmt.Sprintf("::%s %stitle=%s::%s\n", commands[s], where, value(string(f.Kind)+" "+string(f.Confidence)), data(f.Message+"."))
+	text := f.Message
+	if in := report.ProgramsText(f); in != "" {
+		text += " (" + in + ")"
+	}
+	return fmt.Sprintf("::%s %stitle=%s::%s\n", commands[s], where, value(string(f.Kind)+" "+string(f.Confidence)), data(text+"."))
 }
 
 var commands = map[report.Severity]string{report.Failure: "error", report.Warning: "warning", report.Notice: "notice"}

@@ -41,13 +41,22 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 			line = 1
 		}
 		out = append(out, issue{
-			Description: f.Message + " (" + string(f.Confidence) + ").", Check: "tracepredict/" + string(f.Kind),
+			Description: description(f), Check: "tracepredict/" + string(f.Kind),
 			Fingerprint: f.Fingerprint, Severity: severities[o.Severity(f)], Location: location{file, lines{line}},
 		})
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	return enc.Encode(out)
+}
+
+// description returns "a deadlock of 'a' and 'b' (predicted), in first_test and second_test."
+func description(f *report.Finding) string {
+	text := f.Message + " (" + string(f.Confidence) + ")"
+	if in := report.ProgramsText(f); in != "" {
+		text += ", " + in
+	}
+	return text + "."
 }
 
 var severities = map[report.Severity]string{report.Failure: "critical", report.Warning: "major", report.Notice: "info"}

@@ -25,10 +25,10 @@ const most = 60
 
 // page is what the template shows.
 type page struct {
-	Title, Summary, Failed, Baseline, Hidden string
-	Notes                                    []string
-	Lost                                     uint64
-	Findings                                 []item
+	Title, Summary, Failed, Baseline, Hidden, Processes string
+	Notes                                               []string
+	Lost                                                uint64
+	Findings                                            []item
 }
 
 // item is a cause of findings.
@@ -84,7 +84,7 @@ func Write(w io.Writer, r report.Report, _ report.Options) error {
 		return err
 	}
 	p := page{
-		Title: path.Base(r.Run.Program), Summary: report.Summary(r), Failed: r.Run.Failed, Notes: r.Run.Notes, Lost: r.Run.Lost,
+		Title: path.Base(r.Run.Program), Summary: report.Summary(r), Failed: r.Run.Failed, Processes: r.Run.ProcessesObserved(), Notes: r.Run.NoteLines(), Lost: r.Run.Lost,
 		Hidden: hidden(&r),
 	}
 	if b := r.Baseline; b != nil {
@@ -130,6 +130,9 @@ func itemOf(n report.Names, number int, c *report.Cause) item {
 		if fact[1] != "" {
 			out.Facts = append(out.Facts, fact)
 		}
+	}
+	if in := report.ProcessesText(f, most); in != "" {
+		out.Facts = append(out.Facts, [2]string{"processes", in})
 	}
 	if f.Runs != nil {
 		out.Facts = append(out.Facts, [2]string{"runs", report.RunsText(f.Runs)})

@@ -90,6 +90,9 @@ type jsonFinding struct {
 	Suppression string `json:"suppression,omitempty"`
 	// Confirmation is present if the program was to be run again.
 	Confirmation *report.Confirmation `json:"confirmation,omitempty"`
+	// Processes and ProcessCount are present if the run had several processes.
+	Processes    []int `json:"processes,omitempty"` // their IDs
+	ProcessCount int   `json:"process_count,omitempty"`
 	// Runs is present if there were several runs, and one of them shows it.
 	Runs *report.Runs `json:"runs,omitempty"`
 	// Steering is present if it is known how another run is led into the finding.
@@ -349,6 +352,10 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 	out.Others = each(f.Others, func(o report.Instance) jsonInstance {
 		return jsonInstance{o.Confidence, each(o.Objects, e.describe), notNil(o.Threads)}
 	})
+	for _, p := range f.Processes {
+		out.Processes = append(out.Processes, p.PID)
+	}
+	out.ProcessCount = f.ProcessCount
 	out.Initial = toJSONInitial(&f)
 	if f.First != nil {
 		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject.Value), e.step(f.First, sideFrames)}

@@ -255,6 +255,14 @@ func (d *decoder) rest(out *report.Finding, j *jsonFinding, own map[string]*repo
 		}
 		out.Mentioned = append(out.Mentioned, thread)
 	}
+	out.ProcessCount = j.ProcessCount
+	for _, pid := range j.Processes {
+		i := slices.IndexFunc(d.doc.Run.Processes, func(p run.Process) bool { return p.PID == pid })
+		if i < 0 {
+			return fmt.Errorf("process %d is none of the run", pid)
+		}
+		out.Processes = append(out.Processes, d.doc.Run.Processes[i])
+	}
 	for i := range j.Depends {
 		step, err := d.step(&j.Depends[i].Step, own)
 		if err != nil {

@@ -108,7 +108,10 @@ func properties(r *report.Report) []property {
 		{"threads", plural.Sprintf("%d {thread|threads}", r.Run.Threads)},
 		{"lost", plural.Sprintf("%d {event|events}", r.Run.Lost)},
 	}
-	for _, n := range r.Run.Notes {
+	if all := r.Run.ProcessesObserved(); all != "" {
+		out = append(out, property{"processes", all})
+	}
+	for _, n := range r.Run.NoteLines() {
 		out = append(out, property{"note", n})
 	}
 	return out

@@ -29,6 +29,9 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 	if r.Run.Failed != "" {
 		fmt.Fprintf(&b, "**%s**\n\n", escape(r.Run.Failed))
 	}
+	if all := r.Run.ProcessesObserved(); all != "" {
+		fmt.Fprintf(&b, "%s\n\n", escape(all))
+	}
 	causes := r.Causes()
 	if len(causes) > 0 {
 		b.WriteString("| | finding | where | |\n| --- | --- | --- | --- |\n")

@@ -13,6 +13,7 @@ import (
 	"io"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/analysis/report"
@@ -39,7 +40,7 @@ func Write(w io.Writer, r report.Report, o report.Options) error {
 		Tool:        tool{driver{Name: "tracepredict", Version: o.Version, InformationURI: home, Rules: rules()}},
 		Invocations: []invocation{{Successful: r.Run.Failed == ""}},
 		Results:     []result{},
-		Properties:  map[string]any{"program": cmp.Or(r.Run.LastProgram, r.Run.Program), "events": r.Run.Events, "threads": r.Run.Threads, "lost": r.Run.Lost},
+		Properties:  map[string]any{"program": cmp.Or(r.Run.LastProgram, r.Run.Program), "events": r.Run.Events, "threads": r.Run.Threads, "lost": r.Run.Lost, "processes": max(1, len(r.Run.Processes))},
 	}
 	if o.SourceRoot != "" {
 		out.BaseIDs = map[string]artifact{sourceRoot: {URI: fileURI(strings.TrimSuffix(o.SourceRoot, "/")) + "/"}}
@@ -94,9 +95,13 @@ func (e *encoder) runNotes(r *report.Report) []notification {
 	if r.Run.Failed != "" {
 		out = append(out, notification{"error", message{Text: r.Run.Failed}})
 	}
-	for i, n := range r.Run.Notes {
+	if all := r.Run.ProcessesObserved(); all != "" {
+		out = append(out, notification{"note", message{Text: all}})
+	}
+	notes := r.Run.NoteLines()
+	for i, n := range notes {
 		if i == maxNotes {
-			return append(out, notification{"note", message{Text: plural.Sprintf("%d more {note|notes}", len(r.Run.Notes)-maxNotes)}})
+			return append(out, notification{"note", message{Text: plural.Sprintf("%d more {note|notes}", len(notes)-maxNotes)}})
 		}
 		out = append(out, notification{"note", message{Text: n}})
 	}
@@ -135,6 +140,19 @@ func properties(f *report.Finding) map[string]any {
 	if len(f.Assumes) > 0 {
 		out["assumes"] = f.Assumes
 	}
+	if f.ProcessCount > 0 {
+		out["processCount"], out["processes"] = f.ProcessCount, processes(f)
+	}
+	return out
+}
+
+// processes returns the command lines of the processes in which a finding was seen, each once.
+func processes(f *report.Finding) (out []string) {
+	for _, p := range f.Processes {
+		if c := cmp.Or(p.Command, p.Program); !slices.Contains(out, c) {
+			out = append(out, c)
+		}
+	}
 	return out
 }
 
@@ -147,6 +165,9 @@ func text(f *report.Finding, related []location, more, cut int) string {
 		fmt.Fprintf(&b, ", %s", f.Reason)
 	}
 	b.WriteString(".")
+	if in := report.ProcessesText(f, mostColumns); in != "" {
+		fmt.Fprintf(&b, "\n\n%s.", report.Capital(linkText(in)))
+	}
 	if f.Runs != nil {
 		fmt.Fprintf(&b, "\n\n%s.", report.RunsText(f.Runs))
 	}

@@ -158,6 +158,9 @@ func (p *printer) head(r report.Report) {
 	p.coverage(r)
 	p.suppressions(r)
 	p.baseline(r.Baseline)
+	if all := r.Run.ProcessesObserved(); all != "" {
+		p.para(unchanged, 2, 4, all)
+	}
 	for _, c := range r.Run.Calls {
 		p.para(unchanged, 2, 4, callCount(c))
 	}
@@ -359,7 +362,11 @@ func (p *printer) located(what, in string, s report.Stack, width int) []string {
 // threadHead returns the lines that identify the thread of a side.
 func (p *printer) threadHead(f *report.Finding, id event.ThreadID, width int) []string {
 	t := f.Thread(id)
-	head := wrap(report.ShortText(t.Label(), width), width, 0, 2)
+	label := report.ShortText(t.ShortLabel(), width)
+	if t.Process != "" {
+		label += " of " + t.Process
+	}
+	head := wrap(label, width, 0, 2)
 	for i := range head {
 		head[i] = p.style.title(head[i])
 	}
@@ -517,8 +524,12 @@ func (p *printer) briefBasis(number int, f *report.Finding) {
 	p.line(p.style.dim, "   fingerprint "+f.Fingerprint)
 }
 
-// confirmation prints what came of running the program again, and in how many runs the finding was seen.
+// confirmation prints what came of running the program again, and in which processes and how many runs the finding was
+// seen.
 func (p *printer) confirmation(f *report.Finding) {
+	if text := report.ProcessesText(f, p.width); text != "" {
+		p.para(unchanged, 3, 5, text+".")
+	}
 	if f.Runs != nil {
 		p.para(unchanged, 3, 5, report.RunsText(f.Runs)+".")
 	}

@@ -28,7 +28,7 @@ func (p *printer) watched(r report.Report) {
 			dropped = append(dropped, w)
 		}
 	}
-	if shown = shared; p.all {
+	if shown = p.ofAllProcesses(shared); p.all {
 		shown = r.Run.Watched
 	}
 	p.out.WriteByte('\n')
@@ -46,6 +46,33 @@ func (p *printer) watched(r report.Report) {
 	if len(dropped) > 0 && !p.all {
 		p.para(unchanged, 2, 4, "Not watched to the end: "+droppedList(dropped))
 	}
+}
+
+// ofAllProcesses returns the variables with those of the same name and use in several processes as one, which has the
+// accesses of all.
+func (p *printer) ofAllProcesses(ws []run.Watched) (out []run.Watched) {
+	if len(p.run.Processes) < 2 {
+		return ws
+	}
+	at, count := map[string]int{}, []int{}
+	for _, w := range ws {
+		key := fmt.Sprintf("%q %s %q", w.Variable, w.Use, w.Guards)
+		i, known := at[key]
+		if !known {
+			at[key] = len(out)
+			out, count = append(out, w), append(count, 1)
+			continue
+		}
+		o := &out[i]
+		o.Threads, o.Accesses, o.Elements = max(o.Threads, w.Threads), o.Accesses+w.Accesses, max(o.Elements, w.Elements)
+		count[i]++
+	}
+	for i, n := range count {
+		if n > 1 {
+			out[i].Variable += fmt.Sprintf(" (%d of this name)", n)
+		}
+	}
+	return out
 }
 
 // table prints the variables in columns, with long names shortened.

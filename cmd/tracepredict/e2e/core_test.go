@@ -93,7 +93,7 @@ var coreStarts = map[string][]string{
 	"exec, a static program":                    {"TestDeadlockOfStaticPrograms", "TestCounts"},
 	"exec, with musl":                           {"TestCountsMusl"},
 	"exec, at a terminal with job control":      {"TestExecInterruptOfTheTerminalArrivesOnce", "TestExecShellJobControl"},
-	"exec --follow":                             {"TestFollowForks", "TestFollowPrograms"},
+	"exec --follow":                             {"TestFollowForks", "TestFollowPrograms", "TestSuite"},
 	"exec, with three capabilities":             {"TestThreeCapabilitiesSuffice"},
 	"exec, in a PID namespace":                  {"TestToolInAPIDNamespace"},
 	"attach, to threads that are there":         {"TestAttachJoinsEarlierThreads", "TestAttachWhileALockIsHeld"},

@@ -284,6 +284,7 @@ type jsonReport struct {
 		Processes []struct {
 			PID     int    `json:"pid"`
 			Program string `json:"program"`
+			Command string `json:"command"`
 		} `json:"processes"`
 		Watched   []jsonWatched `json:"watched"`
 		Untouched int           `json:"watched_untouched"`
@@ -343,7 +344,10 @@ type jsonFinding struct {
 	Witness     []jsonStep `json:"witness"`
 	Fingerprint string     `json:"fingerprint"`
 	Count       int        `json:"count"`
-	Threads     []struct {
+	// Processes are present if the run had several.
+	Processes    []int `json:"processes"`
+	ProcessCount int   `json:"process_count"`
+	Threads      []struct {
 		Thread int    `json:"thread"`
 		TID    int    `json:"tid"`
 		PID    int    `json:"pid"`
