@@ -110,6 +110,10 @@ type Step struct {
 	// Use is the protocol's name of a call on Finding.Subject, "" for other steps. Object is then the instance that the
 	// call's first pointer is, which may be another one.
 	Use string `json:"use,omitempty"`
+	// Before and After are the states of the protocol before and after such a call, at most 8 of each: more than one if it is
+	// not known which. Without any After, the call breaks the protocol.
+	Before []string `json:"state_before,omitempty"`
+	After  []string `json:"state_after,omitempty"`
 	// Truth has the propositions of the property and whether they hold after the step,
 	// for steps at which the property reads them; else nil.
 	Truth []Truth `json:"-"`
@@ -227,6 +231,9 @@ type Finding struct {
 	InitialTruth []Truth   `json:"-"`
 	// Scope is, of a violated check of a scope, the region and its scope state; else nil.
 	Scope *Scope `json:"-"`
+	// Graph is what the monitor sees of other schedules, of a predicted violation of a property or typestate; nil if that is not
+	// known.
+	Graph *Graph `json:"-"`
 	Count int    `json:"count"` // number of instances merged into this one, at least 1
 	// MorePairs is the number of further pairs of locks of the same Nest that are not findings of their own.
 	MorePairs int `json:"more_pairs,omitempty"`
@@ -271,6 +278,7 @@ func (f *Finding) Remember(n *event.Names) {
 	for _, t := range f.AllThreads {
 		n.AddThread(t)
 	}
+	f.Graph.remember(n)
 	f.Reason.Remember(n)
 }
 

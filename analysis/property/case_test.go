@@ -120,6 +120,7 @@ func checkFinding(t *testing.T, f *finding.Finding) {
 		if last := f.Witness[len(f.Witness)-1]; len(last.Truth) == 0 {
 			t.Errorf("the witness ends without propositions: %+v", last)
 		}
+		checkGraph(t, f)
 	}
 }
 

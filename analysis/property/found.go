@@ -94,6 +94,7 @@ func (a *Analysis) finding(property int, v *lattice.Violation) (f *finding.Findi
 		f.Witness = f.Evidence
 	default:
 		own.explain(f, w)
+		f.Graph = graphOf(p, v.Excerpt(w), a.history.Log, a.o.Variables, a.objects)
 	}
 	if why := a.missingInput(p, observed); why.Given() {
 		a.downgrade(f, finding.Likely, why)

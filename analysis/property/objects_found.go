@@ -98,7 +98,11 @@ func (a *Parametric) violation(c *check, v *lattice.Violation) {
 		return
 	}
 	a.tries[k]++
-	a.keep(k, o, a.predicted(c, w, err, breaking.Step()))
+	f := a.predicted(c, w, err, breaking.Step())
+	if err == nil {
+		f.Graph = graphOf(&a.o.Properties[o.Data.property].Property, v.Excerpt(w), a.o.History.Log, a.o.Variables, nil)
+	}
+	a.keep(k, o, f)
 }
 
 // predicted returns the finding of a witness, or of the error in place of one.

@@ -74,7 +74,9 @@ func TestAsIfAlone(t *testing.T) {
 func byProperty(all []finding.Finding) map[string][]string {
 	out := map[string][]string{}
 	for _, f := range all {
-		out[f.Property] = append(out[f.Property], fmt.Sprintf("%+v", f))
+		graph := drawn(f.Graph)
+		f.Graph = nil // a pointer
+		out[f.Property] = append(out[f.Property], fmt.Sprintf("%+v %s", f, graph))
 	}
 	return out
 }

@@ -125,7 +125,7 @@ func (b *builder) finding(f finding.Finding) Finding {
 		first := b.step(&f.Subject.First)
 		out.First = &first
 	}
-	out.within = b.processesOf(&f)
+	out.within, out.Graph = b.processesOf(&f), b.graph(f.Graph)
 	out.nameThreads()
 	out.roles = rolesOf(&out)
 	out.Explains = explaining(&out)
@@ -225,7 +225,7 @@ func (b *builder) steps(in []finding.Step) []Step {
 
 func (b *builder) step(s *finding.Step) Step {
 	out := Step{Step: *s, Stack: b.stack(s.Stack)}
-	out.Truth = cleanTruth(s.Truth)
+	out.Truth, out.Before, out.After = cleanTruth(s.Truth), cleanAll(s.Before), cleanAll(s.After)
 	if s.Object != 0 {
 		out.Object = b.object(s.Object)
 	}

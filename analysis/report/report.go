@@ -125,6 +125,7 @@ type Finding struct {
 	First    *Step        // the first event that was seen of the object that a property is of; nil: it is of none
 	Lost     []Step       // signals sent while no thread waited
 	Depends  []Dependency // nil if they were not requested
+	Graph    *Graph       // of a violated property or typestate; nil if it is not known
 	// ThreadCount is the number of threads that were sides of the instances merged into
 	// this finding. Others are those of the instances with other threads or objects, at most
 	// 16.

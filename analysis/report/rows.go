@@ -18,6 +18,7 @@ type Schedule struct {
 type Row struct {
 	Thread event.ThreadID // 0: the text spans all columns
 	Text   string
+	States string // of a call of a typestate: "open -> closed"
 	At     string // source location
 	Last   bool   // it is one of the steps at which the error happens
 }
@@ -92,7 +93,7 @@ func (n Names) rows(f *Finding, steps []Step, most int) []Row {
 			skipped++
 			continue
 		}
-		rows = append(rows, Row{s.Thread, StepText(s, most), n.At(s.Stack), i >= sides})
+		rows = append(rows, Row{s.Thread, StepText(s, most), StatesText(&s), n.At(s.Stack), i >= sides})
 	}
 	if more := len(rows) - maxRows; more > 0 {
 		rows, skipped = rows[more:], skipped+more

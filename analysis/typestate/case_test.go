@@ -242,7 +242,67 @@ func checkFound(t *testing.T, found []finding.Finding, observed, any bool) {
 		if f := &found[i]; f.Confidence == finding.Potential || len(f.Evidence) == 0 || len(f.Threads) == 0 || f.Message == "" || len(f.Witness) == 0 {
 			t.Errorf("%+v", f)
 		}
+		checkGraph(t, &found[i])
 	}
+}
+
+// checkGraph checks that the calls of a finding lead through its protocol to where it is broken, and that steps have the
+// states around them.
+func checkGraph(t *testing.T, f *finding.Finding) {
+	t.Helper()
+	g := f.Graph
+	if g == nil || !g.Automaton {
+		t.Errorf("the protocol is missing: %+v", g)
+		return
+	}
+	last := f.Witness[len(f.Witness)-1]
+	if len(last.Before) == 0 || len(last.After) > 0 {
+		t.Errorf("the last step leads from %q to %q", last.Before, last.After)
+	}
+	bad := len(g.Nodes) - 1
+	if !g.Nodes[bad].Bad || !slices.ContainsFunc(g.Edges, func(e finding.Edge) bool {
+		return e.To == bad && e.Witness && slices.Equal(e.Calls, []string{last.Use}) && slices.Contains(last.Before, g.Nodes[e.From].Name)
+	}) {
+		t.Errorf("no call %s breaks the protocol in %q: %+v", last.Use, last.Before, g)
+	}
+	for i := range f.Witness[:len(f.Witness)-1] {
+		if s := &f.Witness[i]; s.Use != "" && (len(s.After) == 0 || !slices.ContainsFunc(g.Edges, func(e finding.Edge) bool {
+			return e.Witness && slices.Contains(e.Calls, s.Use) && slices.Contains(s.Before, g.Nodes[e.From].Name) && slices.Contains(s.After, g.Nodes[e.To].Name)
+		})) {
+			t.Errorf("%s leads from %q to %q, which is no edge of the witness: %+v", s.Use, s.Before, s.After, g)
+		}
+	}
+}
+
+// TestGraphIsBounded: of a protocol with many states, those that matter are there.
+func TestGraphIsBounded(t *testing.T) {
+	const states = 100
+	p := typestate.Protocol{Name: "p", BornAtFirstUse: true, Calls: []typestate.Call{{Name: "step"}, {Name: "back"}}}
+	for i := range states {
+		next := [][]int{{i + 1}, nil}
+		if i == states-1 {
+			next = [][]int{nil, nil}
+		}
+		p.States = append(p.States, typestate.State{Name: fmt.Sprint("s", i), Next: next})
+	}
+	var events []event.Event
+	for i := range 60 {
+		events = append(events, event.Event{Seq: uint64(i + 1), Op: event.Call, Thread: 1, Func: 1, Value: 7})
+	}
+	events = append(events, event.Event{Seq: 61, Op: event.Call, Thread: 1, Func: 2, Value: 7})
+	_, found := check(p, events, false, false)
+	if len(found) != 1 {
+		t.Fatalf("%d findings", len(found))
+	}
+	g := found[0].Graph
+	left := 0
+	for _, n := range g.More {
+		left += n
+	}
+	if len(g.Nodes) != finding.MaxNodes+1 || left != states-finding.MaxNodes {
+		t.Errorf("%d nodes, and %d are left out", len(g.Nodes), left)
+	}
+	checkGraph(t, &found[0])
 }
 
 // TestProcesses: values of two processes are two objects, whose memory ends by itself.

@@ -36,6 +36,8 @@ func (a *Analysis) observed(o *object, e *event.Event, call int, before lattice.
 	a.doubt(o, f)
 	step := finding.StepOf(e)
 	step.Use = a.o.Protocols[o.Data.protocol].Calls[call].Name
+	step.Before = a.automata[o.Data.protocol].few(before)
+	f.Graph = a.automata[o.Data.protocol].graph([]move{{e.Seq, call, before, broken}})
 	f.Evidence = []finding.Step{step}
 	f.Witness = f.Evidence
 	a.keep(k, f)
@@ -130,15 +132,22 @@ func (a *Analysis) predicted(c *check, call int, breaking finding.Step, w *latti
 	completion.Predict(f, a.o.Order)
 	f.Observed = a.steps(between(c, w))
 	f.Evidence = append(a.steps([]uint64{breaking.Seq}), a.steps(a.cause(c, w, breaking.Seq))...)
+	moves, inRun, m := a.moves(c, w), a.movesOfRun(c, w), a.automata[o.Data.protocol]
 	a.name(c, f.Observed)
 	a.name(c, f.Evidence)
+	m.addStates(f.Observed, inRun)
+	m.addStates(f.Evidence, inRun)
+	m.addStates(f.Evidence, moves)
+	f.Graph = m.graph(moves)
 	if f.Witness, err = a.o.History.Execution(w, c.Has); err != nil {
 		f.Witness = a.witness(w)
 		a.name(c, f.Witness)
+		m.addStates(f.Witness, moves)
 		f.Confidence, f.Reason = finding.Potential, reason.Reason{What: reason.NoWitness, Words: err.Error()}
 		return f
 	}
 	a.name(c, f.Witness)
+	m.addStates(f.Witness, moves)
 	a.doubt(o, f)
 	return f
 }

@@ -125,6 +125,7 @@ func checkWitness(t *testing.T, v *lattice.Violation) {
 	if v.Observed && len(w.Steps) > 1 {
 		t.Errorf("the observed run has a witness of %d steps", len(w.Steps))
 	}
+	checkExcerpt(t, v, w)
 }
 
 func TestLatticesOfTheCases(t *testing.T) {

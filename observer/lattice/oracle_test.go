@@ -241,6 +241,13 @@ func judge(t *testing.T, events []lattice.Event, props []lattice.Property, varia
 			return
 		}
 		feasible(t, events, &props[v.Property], variables, w)
+		if o.History != 0 {
+			return // what is no longer kept has no excerpt
+		}
+		checkExcerpt(t, v, w)
+		if o.Width == 0 && o.Queue == 0 {
+			checkWhole(t, events, w, v.Excerpt(w))
+		}
 	}
 	l := lattice.New(o)
 	for i := range events {

@@ -57,6 +57,7 @@ type Witness struct {
 // Step is an event of a witness.
 type Step struct {
 	Seq    uint64
+	Slot   uint32
 	Values []uint64 // of the variables, after it
 	Letter Letter
 	Reads  bool // the monitor reads a letter at the event
@@ -278,7 +279,7 @@ func (s *search) witness(v *Violation) *Witness {
 		cut := level.unpack(nil, level.key(n.cut, level.words))
 		e := s.l.chains[n.slot].at(cut[n.slot] + 1)
 		letter := s.letter(values, e)
-		w.Steps = append(w.Steps, Step{e.Seq, slices.Clone(values), letter, e.steps>>s.p&1 != 0})
+		w.Steps = append(w.Steps, Step{e.Seq, n.slot, slices.Clone(values), letter, e.steps>>s.p&1 != 0})
 		if n.next < 0 {
 			return w
 		}

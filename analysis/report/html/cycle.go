@@ -42,7 +42,6 @@ func cycle(f *report.Finding) template.HTML {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, `<svg class="cycle" viewBox="0 0 %.0f %.0f" width="%.0f" role="img" aria-label="the cycle">`, wide, high, wide)
-	b.WriteString(`<defs><marker id="head" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="8" markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8z"/></marker></defs>`)
 	for i := range n {
 		x, y := at(i)
 		tx, ty := at((i + 1) % n)
@@ -52,8 +51,8 @@ func cycle(f *report.Finding) template.HTML {
 		if i%2 == 1 {
 			what = "is held by"
 		}
-		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f" marker-end="url(#head)"><title>%s %s %s</title></line>`,
-			fromX, fromY, toX, toY, html.EscapeString(labels[i]), what, html.EscapeString(labels[(i+1)%n]))
+		fmt.Fprintf(&b, `<line x1="%.1f" y1="%.1f" x2="%.1f" y2="%.1f"><title>%s %s %s</title></line>%s`,
+			fromX, fromY, toX, toY, html.EscapeString(labels[i]), what, html.EscapeString(labels[(i+1)%n]), head(fromX, fromY, toX, toY))
 	}
 	for i, l := range labels {
 		x, y := at(i)

@@ -41,7 +41,9 @@ type item struct {
 	Schedules           []schedule
 	Basis               string
 	Facts               [][2]string
-	Cycle               template.HTML
+	Cycle, Graph        template.HTML
+	GraphTitle          string
+	GraphText           string
 	Fingerprint         string
 }
 
@@ -74,7 +76,7 @@ type cells struct {
 	Last  bool
 }
 
-type cell struct{ Text, At string }
+type cell struct{ Text, States, At string }
 
 // Write writes the report as one HTML document. Options mean nothing here.
 func Write(w io.Writer, r report.Report, _ report.Options) error {
@@ -115,7 +117,10 @@ func itemOf(n report.Names, number int, c *report.Cause) item {
 	f := c.Lead
 	out := item{
 		Number: number, Kind: string(f.Kind), Confidence: string(f.Confidence), Of: names(f), Where: n.Line(f.Place()),
-		Sentence: f.Message + ".", Basis: report.ConfidenceText(f) + ".", Fingerprint: f.Fingerprint, Cycle: cycle(f),
+		Sentence: f.Message + ".", Basis: report.ConfidenceText(f) + ".", Fingerprint: f.Fingerprint, Cycle: cycle(f), Graph: graph(f.Graph), GraphText: graphText(f.Graph),
+	}
+	if f.Graph != nil {
+		out.GraphTitle = graphTitles[f.Graph.Kind]
 	}
 	for _, o := range c.Others {
 		out.Also = append(out.Also, o.Message+".")
@@ -197,7 +202,7 @@ func scheduleOf(f *report.Finding, s *report.Schedule) schedule {
 			continue
 		}
 		row := cells{Cells: make([]cell, len(out.Threads)), Last: r.Last}
-		row.Cells[column[r.Thread]] = cell{r.Text, r.At}
+		row.Cells[column[r.Thread]] = cell{r.Text, r.States, r.At}
 		out.Rows = append(out.Rows, row)
 	}
 	return out

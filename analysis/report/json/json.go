@@ -79,6 +79,7 @@ type jsonFinding struct {
 	// Of is present if the property is one of each object of a type.
 	Of          *jsonSubject     `json:"of,omitempty"`
 	Depends     []jsonDependency `json:"depends"`
+	Graph       *report.Graph    `json:"graph,omitempty"` // of a violated property or typestate
 	Scope       *jsonScope       `json:"scope,omitempty"` // of a violated check of a scope
 	ThreadCount int              `json:"thread_count"`
 	Others      []jsonInstance   `json:"others"`
@@ -355,7 +356,7 @@ func (e *encoder) finding(f report.Finding) jsonFinding {
 	for _, p := range f.Processes {
 		out.Processes = append(out.Processes, p.PID)
 	}
-	out.ProcessCount = f.ProcessCount
+	out.ProcessCount, out.Graph = f.ProcessCount, f.Graph
 	out.Initial = toJSONInitial(&f)
 	if f.First != nil {
 		out.Of = &jsonSubject{fmt.Sprintf("%#x", f.Subject.Value), e.step(f.First, sideFrames)}

@@ -255,7 +255,10 @@ func (d *decoder) rest(out *report.Finding, j *jsonFinding, own map[string]*repo
 		}
 		out.Mentioned = append(out.Mentioned, thread)
 	}
-	out.ProcessCount = j.ProcessCount
+	if err := j.Graph.Check(); err != nil {
+		return err
+	}
+	out.ProcessCount, out.Graph = j.ProcessCount, j.Graph
 	for _, pid := range j.Processes {
 		i := slices.IndexFunc(d.doc.Run.Processes, func(p run.Process) bool { return p.PID == pid })
 		if i < 0 {
