@@ -161,7 +161,7 @@ var coreReadme = []struct {
 	{line: "sudo ./tracepredict profile --flame locks.html -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --confirm -- build/examples/shop </dev/null", statuses: []int{66}},
 	{line: "sudo ./tracepredict exec --confirm --format json --output found.json -- build/examples/shop </dev/null", statuses: []int{66}},
-	{line: "sudo ./tracepredict replay-schedule found.json 1 -- build/examples/shop", statuses: []int{66}},
+	{line: "sudo ./tracepredict replay-schedule found.json 2 -- build/examples/shop", statuses: []int{66}},
 	{line: "sudo ./tracepredict exec --format sarif --output found.sarif --format junit --output found.xml -- ./run-tests", statuses: []int{0}},
 	{line: "sudo ./tracepredict exec --record shop.trace --watch tickets -- ./shop", statuses: []int{66}},
 	{line: "./tracepredict analyze shop.trace", statuses: []int{66}},
