@@ -53,7 +53,7 @@ func (p pairFlag) Type() string { return p.kind }
 
 func (d *destinations) register(fs *pflag.FlagSet) {
 	fs.Var(pairFlag{d, func(d *destination) *string { return &d.format }, "string"}, "format", format.Help())
-	fs.Var(pairFlag{d, func(d *destination) *string { return &d.output }, "string"}, "output", "write the report to `FILE` instead of standard error, in place of an older one when it is complete; - is standard output. For several reports of one run give --format and --output several times")
+	fs.VarP(pairFlag{d, func(d *destination) *string { return &d.output }, "string"}, "output", "o", "write the report to `FILE` instead of standard error, in place of an older one when it is complete; - is standard output. For several reports of one run give --format and --output several times")
 	fs.StringVar(&d.root, "source-root", "", "`DIR` to which the formats for CI make paths of source files relative; by default the repository that the working directory is in, or else that directory itself")
 }
 
