@@ -66,7 +66,7 @@ func TestSuite(t *testing.T) {
 			t.Fatal(err)
 		}
 		if text := string(raw); strings.Count(text, f.Fingerprint) == 0 || !strings.Contains(text, "5 processes were observed") ||
-			!strings.Contains(text, "in 3 processes: ./first_test both (pid ") {
+			!strings.Contains(text, "in 3 processes: ./") || !strings.Contains(text, "./first_test both (pid ") {
 			t.Errorf("%s:\n%s", name, text)
 		}
 	}
