@@ -9,6 +9,7 @@ package futex
 
 import (
 	"encoding/binary"
+	"slices"
 	"strings"
 
 	"github.com/tracepredict/tracepredict/probes/insn"
@@ -239,12 +240,21 @@ func glibcMutex(c Call, m Memory) (Wait, bool) {
 
 // glibcParked returns the wait for a glibc mutex with priority inheritance, for a thread to which the kernel refused it
 // because it would close a cycle of waits: glibc lets such a thread sleep for ever, at a word 0 of its own stack. The
-// mutex is one whose address a register still holds, that a living thread owns, and for which others wait.
+// mutex is one whose address, or that of its kind, a register still holds, or what glibc's functions have saved on the
+// stack, and that a living thread owns.
 func glibcParked(c Call, m Memory) (Wait, bool) {
 	if c.PI || c.Timed || c.Value != 0 || c.Addr-m.Stack >= glibcFrames {
 		return Wait{}, false
 	}
-	for _, at := range m.Registers {
+	pointers := slices.Clone(m.Registers)
+	for at := m.Stack &^ 7; at < m.Stack+glibcFrames; at += 8 {
+		word, _ := m.wide(at)
+		pointers = append(pointers, word)
+	}
+	for _, p := range slices.Clone(pointers) {
+		pointers = append(pointers, p-glibcKind)
+	}
+	for _, at := range pointers {
 		kind, ok := m.word(at + glibcKind)
 		now, ok2 := m.word(at)
 		owner, ok3 := m.word(at + glibcOwner)

@@ -108,6 +108,7 @@ func TestParked(t *testing.T) {
 		want      Wait
 	}{
 		{"a register has it", inherits, []uint64{0, 5, stack, at}, Wait{Kind: Mutex, Object: at, Owner: 11}},
+		{"a register has the address of its kind", inherits, []uint64{5, at + 16}, Wait{Kind: Mutex, Object: at, Owner: 11}},
 		{"none has it", inherits, []uint64{0, 5, stack}, Wait{}},
 		{"it inherits no priority", words{at: 11 | waiters, at + 8: 11}, []uint64{at}, Wait{}},
 		{"nobody owns it", words{at + 16: glibcInherit}, []uint64{at}, Wait{}},

@@ -30,8 +30,6 @@ static void init(int protocol) {
 	pthread_mutexattr_t kind;
 	pthread_mutexattr_init(&kind);
 	pthread_mutexattr_setprotocol(&kind, protocol);
-	if (protocol == PTHREAD_PRIO_PROTECT)
-		pthread_mutexattr_setprioceiling(&kind, 1);
 	pthread_mutex_init(&a, &kind);
 	pthread_mutex_init(&b, &kind);
 }
@@ -139,7 +137,7 @@ int main(int argc, char **argv) {
 	std::string_view kind = argc > 1 ? argv[1] : "";
 	alarm(120);
 	pthread_barrier_init(&met, nullptr, 2);
-	init(kind == "inherit" ? PTHREAD_PRIO_INHERIT : kind == "protect" ? PTHREAD_PRIO_PROTECT : PTHREAD_PRIO_NONE);
+	init(kind == "inherit" ? PTHREAD_PRIO_INHERIT : PTHREAD_PRIO_NONE);
 	if (kind == "future")
 		futures();
 	else if (kind == "guard")
@@ -153,7 +151,7 @@ int main(int argc, char **argv) {
 	else if (kind == "leader") {
 		opposite();
 		pthread_exit(nullptr);
-	} else { // inherit, protect, timed
+	} else { // inherit, timed
 		if (kind == "timed")
 			lock_second = for_an_hour;
 		opposite();
