@@ -406,7 +406,7 @@ func awaitAsleep(t *testing.T, pid int) {
 	t.Helper()
 	poll(t, "sleep of all threads", func() bool {
 		states := threadStates(pid, "State")
-		return len(states) > 1 && !slices.ContainsFunc(states, func(s string) bool { return !strings.HasPrefix(s, "S") })
+		return len(states) > 1 && !slices.ContainsFunc(states, func(s string) bool { return !strings.HasPrefix(s, "S") && !strings.HasPrefix(s, "Z") })
 	})
 }
 
