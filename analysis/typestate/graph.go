@@ -19,10 +19,8 @@ type move struct {
 func (a *Analysis) moves(c *check, w *lattice.Witness) (out []move) {
 	s, m := c.Object.Data.start, a.automata[c.Object.Data.protocol]
 	add := func(seq, letter uint64) {
-		call := bits.TrailingZeros64(letter)
-		next := m.step(s, call)
-		out = append(out, move{seq, call, s, next})
-		s = next
+		x := m.move(s, seq, letter)
+		out, s = append(out, x), x.now
 	}
 	for _, x := range c.Steps {
 		if x.Seq <= w.From && x.Reads {
@@ -41,12 +39,16 @@ func (a *Analysis) moves(c *check, w *lattice.Witness) (out []move) {
 func (a *Analysis) movesOfRun(c *check, w *lattice.Witness) (out []move) {
 	s, m := a.common(c, w), a.automata[c.Object.Data.protocol]
 	for _, x := range c.Between(w) {
-		call := bits.TrailingZeros64(x.Events)
-		next := m.step(s, call)
-		out = append(out, move{x.Seq, call, s, next})
-		s = next
+		next := m.move(s, x.Seq, x.Events)
+		out, s = append(out, next), next.now
 	}
 	return out
+}
+
+// move returns what the call of a letter does to an object in a state.
+func (m *automaton) move(s lattice.State, seq, letter uint64) move {
+	call := bits.TrailingZeros64(letter)
+	return move{seq, call, s, m.step(s, call)}
 }
 
 // maxNamed is the number of states that a step names.

@@ -103,7 +103,7 @@ func renderConfirmed(all []tried) string {
 	b.WriteString("\n| program | finding | without `--confirm` | with `--confirm` |\n| --- | --- | --- | --- |\n")
 	for _, p := range all {
 		for _, f := range p.findings {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.name, describe(f), f.Level(), cell(f.Confirmation.Text()))
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", p.name, describe(f), f.Level(), figures.Cell(f.Confirmation.Text()))
 		}
 	}
 	return b.String()
@@ -115,11 +115,6 @@ func describe(f trial.Finding) string {
 		return f.Kind
 	}
 	return f.Kind + " `" + strings.Join(f.Objects, "`, `") + "`"
-}
-
-// cell keeps a text within its cell of a table.
-func cell(text string) string {
-	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }
 
 // confirmedSums writes how many findings were confirmed, for each confidence of the kinds that are tried, and how many

@@ -109,6 +109,12 @@ func Machine() string {
 	return fmt.Sprintf("%d cores of %s%s, Linux %s, %s", runtime.NumCPU(), model, virtual, kernel, runtime.GOARCH)
 }
 
+// Cell returns the first line of a text, as a cell of a table shows it.
+func Cell(text string) string {
+	text, _, _ = strings.Cut(text, "\n")
+	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
+}
+
 // Median of no values is 0, of an even number of them the mean of the middle two.
 func Median(values []float64) float64 {
 	if len(values) == 0 {

@@ -85,7 +85,7 @@ func listWhy(title string, rows []row) string {
 	b.WriteString("| program | verdict | finding | why |\n| --- | --- | --- | --- |\n")
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.tried.Text(), b.tried.Text()) })
 	for _, r := range rows {
-		fmt.Fprintf(&b, "| `%s` | %v | %s | %s |\n", r.name, r.level, cell(r.first), cell(r.tried.Text()))
+		fmt.Fprintf(&b, "| `%s` | %v | %s | %s |\n", r.name, r.level, figures.Cell(r.first), figures.Cell(r.tried.Text()))
 	}
 	return b.String()
 }

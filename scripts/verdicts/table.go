@@ -65,17 +65,11 @@ func list(b *strings.Builder, title string, rows []row, belongs func(row) bool) 
 			b.WriteString("| program | why it is so | verdict | finding |\n| --- | --- | --- | --- |\n")
 		}
 		any = true
-		fmt.Fprintf(b, "| `%s` | %s | %v | %s |\n", r.name, cell(r.title), r.level, cell(r.first))
+		fmt.Fprintf(b, "| `%s` | %s | %v | %s |\n", r.name, figures.Cell(r.title), r.level, figures.Cell(r.first))
 	}
 	if !any {
 		b.WriteString("None.\n")
 	}
-}
-
-// cell keeps a text within its cell of a table.
-func cell(text string) string {
-	text, _, _ = strings.Cut(text, "\n")
-	return strings.NewReplacer("|", `\|`, "<", "&lt;").Replace(text)
 }
 
 // What the verdicts may come to at worst, in percent.
