@@ -1,7 +1,9 @@
 package loader
 
 import (
+	"slices"
 	"strconv"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -56,18 +58,18 @@ func (a *Spaces) ReadMemory(pid int, addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// Shares reports whether the mapping at an address may be shared with other processes.
-func (a *Spaces) Shares(pid int, addr uint64) bool {
-	maps, err := procfs.Maps(pid)
-	if err != nil {
-		return true
+// Sharing returns a function that reports whether the mapping at an address may be shared with other processes, as it is
+// where that is not known. It reads the mappings once, when it is called for the first time.
+func (a *Spaces) Sharing(pid int) func(addr uint64) bool {
+	mappings := sync.OnceValue(func() []procfs.Mapping {
+		maps, _ := procfs.Maps(pid) // none of a process that has ended
+		return maps
+	})
+	return func(addr uint64) bool {
+		maps := mappings()
+		i := slices.IndexFunc(maps, func(m procfs.Mapping) bool { return m.Lo <= addr && addr < m.Hi })
+		return i < 0 || maps[i].Shared
 	}
-	for _, m := range maps {
-		if m.Lo <= addr && addr < m.Hi {
-			return m.Shared
-		}
-	}
-	return true
 }
 
 // Caught returns the signals for which a process has handlers: bit n-1 stands for signal n. ok

@@ -42,8 +42,8 @@ type Threads interface {
 	Sleepers() ([]bpf.Sleeper, error)
 	// ReadMemory fills b from the memory of a process.
 	ReadMemory(pid int, addr uint64, b []byte) bool
-	// Shares reports whether other processes may see what a process writes at an address, or may not be able to.
-	Shares(pid int, addr uint64) bool
+	// Sharing returns a function that reports whether other processes may see what a process writes at an address.
+	Sharing(pid int) func(addr uint64) bool
 	// Caught returns the set of signals for which a process has handlers: bit n-1 is signal n.
 	Caught(pid int) (uint64, bool)
 	// Between calls f on the observer's goroutine, after all records made so far have been
@@ -247,6 +247,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 	memory := h.memory(tgid, p)
 	var all []waiting
 	others := false
+	shared := h.Threads.Sharing(int(tgid))
 	h.states = nil
 	for _, l := range lines {
 		w, ok := asleep(l)
@@ -261,7 +262,7 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 				w.cond, w.seen = t.Cond, true
 			}
 		}
-		if !ok || w.wait.Kind != futex.Thread && !w.call.Private && h.Threads.Shares(int(tgid), w.call.Addr) {
+		if !ok || w.wait.Kind != futex.Thread && !w.call.Private && shared(w.call.Addr) {
 			others = true // it may proceed: it is not in futex(2), or another process may wake it
 			if h.OnStates != nil {
 				h.states = append(h.states, threadState{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})

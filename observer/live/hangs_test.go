@@ -39,7 +39,9 @@ func (s *stopped) ReadMemory(_ int, addr uint64, b []byte) bool {
 	return true
 }
 
-func (s *stopped) Shares(_ int, addr uint64) bool                       { return addr >= sharedMemory }
+func (s *stopped) Sharing(int) func(uint64) bool {
+	return func(addr uint64) bool { return addr >= sharedMemory }
+}
 func (s *stopped) Caught(int) (uint64, bool)                            { return s.caught, true }
 func (s *stopped) Between(f func()) bool                                { f(); return true }
 func (s *stopped) Segment(int, uint64) (seg loader.Segment, known bool) { return seg, false }

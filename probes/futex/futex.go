@@ -247,22 +247,32 @@ func glibcParked(c Call, m Memory) (Wait, bool) {
 		return Wait{}, false
 	}
 	pointers := slices.Clone(m.Registers)
-	for at := m.Stack &^ 7; at < m.Stack+glibcFrames; at += 8 {
-		word, _ := m.wide(at)
-		pointers = append(pointers, word)
+	var stack [glibcFrames]byte
+	if m.Read(m.Stack&^7, stack[:]) {
+		for i := 0; i < len(stack); i += 8 {
+			pointers = append(pointers, binary.LittleEndian.Uint64(stack[i:]))
+		}
 	}
-	for _, p := range slices.Clone(pointers) {
-		pointers = append(pointers, p-glibcKind)
-	}
-	for _, at := range pointers {
-		kind, ok := m.word(at + glibcKind)
-		now, ok2 := m.word(at)
-		owner, ok3 := m.word(at + glibcOwner)
-		if ok && ok2 && ok3 && at != 0 && kind&glibcInherit != 0 && kind&^glibcKinds == 0 && now&tidMask == owner&tidMask && m.HasThread(owner&tidMask) {
-			return Wait{Kind: Mutex, Object: at, Owner: owner & tidMask}, true
+	for _, p := range pointers {
+		for _, at := range []uint64{p, p - glibcKind} {
+			if owner, ok := m.inherited(at); ok {
+				return Wait{Kind: Mutex, Object: at, Owner: owner}, true
+			}
 		}
 	}
 	return Wait{}, false
+}
+
+// inherited returns the owner of a glibc mutex with priority inheritance that a living thread owns; false if the words at
+// an address do not look like one.
+func (m Memory) inherited(at uint64) (owner uint32, ok bool) {
+	var words [glibcKind + 4]byte
+	if at == 0 || !m.Read(at, words[:]) {
+		return 0, false
+	}
+	now, kind := binary.LittleEndian.Uint32(words[:]), binary.LittleEndian.Uint32(words[glibcKind:])
+	owner = binary.LittleEndian.Uint32(words[glibcOwner:]) & tidMask
+	return owner, kind&glibcInherit != 0 && kind&^glibcKinds == 0 && now&tidMask == owner && m.HasThread(owner)
 }
 
 // looksPlain reports whether all words look like those of a plain mutex: then its owner may be a
