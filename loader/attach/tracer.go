@@ -151,16 +151,8 @@ func (o *TracerOptions) maxSites() uint32 {
 	return bpf.MaxSites
 }
 
-func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
-	ns, err := procfs.OwnPIDNamespace()
-	if err != nil {
-		return err
-	}
-	size := opts.RingBytes
-	if size == 0 {
-		size = DefaultRingBytes
-	}
-	spec.Maps[bpf.TracepredictMapRingBuffer].MaxEntries = uint32(size)
+// sizeMaps gives the tables the sizes that the options need.
+func sizeMaps(spec *ebpf.CollectionSpec, opts *TracerOptions) {
 	if opts.Shared {
 		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
@@ -187,6 +179,19 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	if !opts.Messages {
 		spec.Maps[bpf.TracepredictMapIoCalls].MaxEntries = 1
 	}
+}
+
+func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
+	ns, err := procfs.OwnPIDNamespace()
+	if err != nil {
+		return err
+	}
+	size := opts.RingBytes
+	if size == 0 {
+		size = DefaultRingBytes
+	}
+	spec.Maps[bpf.TracepredictMapRingBuffer].MaxEntries = uint32(size)
+	sizeMaps(spec, &opts)
 	set := func(name string, value any) {
 		if err == nil {
 			err = spec.Variables[name].Set(value)

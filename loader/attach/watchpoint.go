@@ -300,9 +300,6 @@ var errSilent = errors.New("an access was not reported")
 // tryHit sets a watchpoint for the calling thread on memory, which it then writes. Some virtual machines accept
 // watchpoints and lose them: the kernel cannot tell.
 func tryHit() error {
-	if runtime.GOARCH != "amd64" {
-		return unix.EOPNOTSUPP
-	}
 	runtime.LockOSThread() // a perf event is of one thread
 	defer runtime.UnlockOSThread()
 	memory, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
@@ -310,16 +307,14 @@ func tryHit() error {
 		return fmt.Errorf("map memory to watch: %w", err)
 	}
 	defer unix.Munmap(memory)
-	attr := unix.PerfEventAttr{
-		Type: unix.PERF_TYPE_BREAKPOINT, Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{})), Sample: 1,
-		Bp_type: breakpointRW, Ext1: uint64(uintptr(unsafe.Pointer(&memory[0]))), Ext2: 1,
-		Bits: unix.PerfBitExcludeKernel | unix.PerfBitExcludeHv,
-	}
-	fd, err := unix.PerfEventOpen(&attr, 0, -1, -1, unix.PERF_FLAG_FD_CLOEXEC)
+	fd, err := openEvent(0, uint64(uintptr(unsafe.Pointer(&memory[0]))), 1)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(fd)
+	if err := unix.IoctlSetInt(fd, unix.PERF_EVENT_IOC_ENABLE, 0); err != nil {
+		return fmt.Errorf("enable a watchpoint: %w", err)
+	}
 	memory[0]++
 	var hits [8]byte
 	if _, err := unix.Read(fd, hits[:]); err != nil {
