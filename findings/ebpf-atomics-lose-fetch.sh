@@ -44,14 +44,8 @@ func main() {
 	fmt.Printf("by hand: %s\n", written(byHand))
 }
 GO
-cat >go.mod <<'GO'
-module findings
-
-go 1.24
-
-require github.com/cilium/ebpf v0.22.0
-GO
-go mod tidy >/dev/null 2>&1
+go mod init findings >/dev/null 2>&1
+go get github.com/cilium/ebpf@v0.22.0 >/dev/null 2>&1
 go run . | tee said
 [ "$(grep -c 'db 12 00 00 00 00 00 00' said)" = 4 ] && grep -q '^by hand: db 12 00 00 01 00 00 00' said || {
 	echo "cilium/ebpf writes atomic instructions otherwise now" >&2

@@ -23,7 +23,8 @@ func (s *Session) Leave() {
 	}
 }
 
-// reached tells that a thread has come to a site of the plan. It is called before the state knows.
+// reached calls Following.Reached if a thread that has come to a site stands before a gate. Call it before steer.State.Came,
+// which changes that.
 func (d *steered) reached(tid, site int) {
 	if d.told == nil {
 		return
@@ -33,7 +34,8 @@ func (d *steered) reached(tid, site int) {
 	}
 }
 
-// done tells that a thread has executed the instruction of a gate, and, once, that the plan is complete.
+// done calls Following.Done for a thread that has executed the instruction of a gate, and Following.Complete once all gates
+// are done.
 func (d *steered) done(tid, gate int) {
 	if d.told == nil {
 		return
@@ -47,7 +49,7 @@ func (d *steered) done(tid, gate int) {
 	}
 }
 
-// met tells that the threads of the pair have met, in the order in which they are to go on.
+// met calls Following.Met for the two threads of the plan's pair, which are given in the order in which they go on.
 func (d *steered) met(order [2]int) {
 	if d.told == nil {
 		return

@@ -7,16 +7,13 @@ import (
 	"github.com/tracepredict/tracepredict/loader/attach"
 )
 
-// sumsFutexes reports whether waits for futexes are summed up.
-func (s *Session) sumsFutexes() bool { return s.opts.Plan.Futexes || s.opts.Plan.Contended }
-
 // FutexWaits returns, after the observation, the waits for futexes that Options.Plan asks for. Those that had not ended end with it, and
 // nobody has ended them.
 func (s *Session) FutexWaits() (attach.FutexWaits, error) { return s.futexes, s.futexesErr }
 
 // futexWaiting returns the waits for futexes that go on now.
 func (s *Session) futexWaiting() []attach.FutexSum {
-	if !s.sumsFutexes() || s.futexesRead {
+	if !s.opts.Plan.Futexes || s.futexesRead {
 		return nil
 	}
 	waiting, err := s.tracer.FutexWaiting()
@@ -47,7 +44,7 @@ func (s *Session) futexWaiting() []attach.FutexSum {
 
 // readFutexes reads the waits for futexes once all probes are removed. waiting are those that went on then.
 func (s *Session) readFutexes(waiting []attach.FutexSum) {
-	if !s.sumsFutexes() || s.futexesRead {
+	if !s.opts.Plan.Futexes || s.futexesRead {
 		return
 	}
 	s.futexesRead = true

@@ -41,7 +41,7 @@ func abandon(debugger *ptrace.Held) {
 	}
 }
 
-// GoOn lets the program go on, and gives up the debugger.
+// GoOn sends the program SIGCONT, and ends the process that would have become its debugger.
 func (l *Left) GoOn() {
 	abandon(l.debugger)
 	l.debugger = nil

@@ -234,7 +234,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	plan := opts.Plan
 	tracer, err := attach.NewTracer(attach.TracerOptions{
 		RingBytes: opts.RingBytes, Stacks: opts.Stacks, Shared: plan.Shared, Pointers: plan.Pointers, PointerAtomics: plan.Atomics, ArrayAccesses: opts.RemovalLimits.ArrayAccesses,
-		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Futexes: plan.Futexes || plan.Contended, OnlyFutexes: plan.Contended, Knowledge: opts.Knowledge.Knowledge, Scope: opts.Scope.automata(), ScopeConditions: opts.Scope.conditions(),
+		Follow: opts.Follow, NoProbes: opts.NoProbes, Messages: opts.Messages != MessagesNever, Futexes: plan.Futexes, OnlyFutexes: plan.Contended, Knowledge: opts.Knowledge.Knowledge, Scope: opts.Scope.automata(), ScopeConditions: opts.Scope.conditions(),
 	})
 	if err != nil {
 		return nil, err

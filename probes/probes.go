@@ -64,7 +64,7 @@ type Options struct {
 	Atomics bool
 	// Lives records the ends of memory, as far as the cost permits, even if no field is watched.
 	Lives bool
-	// Futexes observes calls of futex(2) too, and Contended nothing else.
+	// Futexes observes calls of futex(2) too, and with Contended nothing else.
 	Futexes, Contended bool
 	// Terse leaves Site.Why empty, which only people read.
 	Terse bool
@@ -409,6 +409,23 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 	return plan, nil
 }
 
+// watchNamed watches the variables that were asked for, as far as they have been found.
+func (p *Planner) watchNamed(b *builder) error {
+	for _, name := range p.opts.Watch {
+		v, ok := p.found[name]
+		if !ok {
+			continue
+		}
+		if v.File == b.plan.File {
+			b.plan.Variables = append(b.plan.Variables, v)
+		}
+		if err := p.watch(b, v); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // make makes the plan of one more file.
 func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if p.opts.Contended {
@@ -442,17 +459,8 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if err := p.watchpoints(b); err != nil {
 		return nil, err
 	}
-	for _, name := range p.opts.Watch {
-		v, ok := p.found[name]
-		if !ok {
-			continue
-		}
-		if v.File == f {
-			b.plan.Variables = append(b.plan.Variables, v)
-		}
-		if err := p.watch(b, v); err != nil {
-			return nil, err
-		}
+	if err := p.watchNamed(b); err != nil {
+		return nil, err
 	}
 	if err := p.atomics(b); err != nil {
 		return nil, err

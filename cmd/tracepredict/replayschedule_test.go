@@ -26,7 +26,7 @@ func TestChooseConfirmed(t *testing.T) {
 	for _, c := range []struct {
 		confirmed []bool
 		which     string
-		number    string // the fingerprint's first digit tells the finding: 5 is the first
+		number    string // of the finding that is chosen: the first has a fingerprint of fives, the second one of sixes
 		err       string
 	}{
 		{[]bool{false, true}, "", "2", ""},

@@ -49,8 +49,8 @@ func Run(stderr io.Writer, ended func(pid int)) (status int, err error) {
 	return RunAgain(stderr, ended, nil)
 }
 
-// RunAgain does what Run does, again and again as long as again returns true for the exit status. The privileges that it
-// needs to start this program again it gives up if again is nil.
+// RunAgain repeats Run as long as again returns true for the exit status. With a nil again it runs once, and drops the
+// privileges that it would need to start this program another time.
 func RunAgain(stderr io.Writer, ended func(pid int), again func(status int) bool) (status int, err error) {
 	for {
 		if status, err = run(stderr, ended, again == nil); err != nil || again == nil || !again(status) {
@@ -59,7 +59,8 @@ func RunAgain(stderr io.Writer, ended func(pid int), again func(status int) bool
 	}
 }
 
-// run is Run, which gives up privileges if it is the last one.
+// run starts this program and waits for it. last: it will not be started another time, so that the privileges for that are
+// dropped.
 func run(stderr io.Writer, ended func(pid int), last bool) (status int, err error) {
 	w := &waiter{stderr: stderr, signals: make(chan os.Signal, 64), pidfd: -1}
 	if err := w.start(); err != nil {
