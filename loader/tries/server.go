@@ -179,13 +179,14 @@ func (s *server) wait(pid int, limit time.Duration) (late bool, err error) {
 		if left <= 0 {
 			return true, nil
 		}
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(s.conn.Fd()), Events: unix.POLLIN}}
+		// Not POLLIN of the connection: a decoder may have left the end of the line behind the order in it.
+		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}, {Fd: int32(s.conn.Fd()), Events: unix.POLLRDHUP}}
 		_, err := unix.Poll(fds, int(left.Milliseconds())+1)
 		switch {
 		case errors.Is(err, unix.EINTR):
 		case err != nil:
 			return false, fmt.Errorf("wait for the try: %w", err)
-		case fds[1].Revents != 0: // the tool says nothing before it has an answer
+		case fds[1].Revents != 0:
 			endDescendants()
 			os.Exit(0)
 		case fds[0].Revents != 0:

@@ -48,6 +48,24 @@ func TestSetUpLate(t *testing.T) {
 	endDescendants()
 }
 
+// TestRestOfOrder: what is left of an order in the connection is not taken for the end of the tool, in which the server
+// would end.
+func TestRestOfOrder(t *testing.T) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := server{conn: os.NewFile(uintptr(fds[0]), "tool")}
+	defer s.conn.Close()
+	defer unix.Close(fds[1])
+	if _, err := unix.Write(fds[1], []byte("\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.setUp("exit 4", time.Minute); got != "ended with status 4" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 // TestNamedInput: a file that is named is read from its beginning; what cannot be had again is refused without waiting.
 func TestNamedInput(t *testing.T) {
 	f, offset, err := input("tries_test.go")
