@@ -8,8 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/ptrace"
 	"github.com/tracepredict/tracepredict/loader/steer"
+	"github.com/tracepredict/tracepredict/probes/futex"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -178,11 +180,37 @@ func (m *meeting) interrupted(tid int) error {
 // holds reports whether a thread is held.
 func (m *meeting) holds() bool { return m.state.Holds() || m.stepped < len(m.order) }
 
+// blocks reports whether the other thread, one of others, waits for the thread that is held: then it cannot come.
+func (m *meeting) blocks(others []int, is func(tid int, path []int) bool) bool {
+	holder, side := m.state.Holder()
+	return slices.ContainsFunc(others, func(tid int) bool {
+		return is(tid, m.pair.Sides[1-side].Thread) && m.waitsFor(tid, holder)
+	})
+}
+
+// waitsFor reports whether a thread waits for another one, which holds a lock, or whose end it waits for.
+func (m *meeting) waitsFor(tid, owner int) bool {
+	pid := m.session.PID()
+	number, args, ok := procfs.SystemCall(pid, tid)
+	if !ok || number != unix.SYS_FUTEX {
+		return false
+	}
+	call, ok := futex.Decode([4]uint64(args[:]))
+	return ok && int(futex.WaitOf(call, futex.Memory{
+		Read:      func(addr uint64, b []byte) bool { return m.session.ReadMemory(pid, addr, b) },
+		KindAt:    func(uint64) (futex.Kind, bool) { return futex.Unknown, false },
+		HasThread: func(tid uint32) bool { return int(tid) == owner },
+	}).Owner) == owner
+}
+
 // tick lets go whom it is time to let go. going is called if that depends on whether the program goes on.
-func (m *meeting) tick(now time.Time, going func() bool) (err error) {
+func (m *meeting) tick(now time.Time, going, blocks func() bool) (err error) {
 	if m.stepped < len(m.order) && now.Sub(m.since) >= stepBound {
 		m.stepped = len(m.order)
 		return m.step(false)
+	}
+	if m.state.Holds() && blocks() {
+		return m.tracee().Continue(m.state.Blocks())
 	}
 	if m.state.Holds() {
 		if tid := m.state.Tick(now, going()); tid != 0 {

@@ -377,7 +377,7 @@ func (d *steered) Tick() {
 	defer d.noteHeld()
 	d.looked = now
 	if d.meeting != nil {
-		d.failed = errors.Join(d.failed, d.meeting.tick(now, d.going))
+		d.failed = errors.Join(d.failed, d.meeting.tick(now, d.going, d.heldBlocks))
 	}
 	if d.delays != nil {
 		d.goOn(d.delays.Tick(now)...)
@@ -408,6 +408,9 @@ func (d *steered) going() bool {
 	tids, err := procfs.Threads(d.pid)
 	return err == nil && slices.ContainsFunc(tids, func(tid int) bool { return procfs.Sleeps(d.pid, tid) })
 }
+
+// heldBlocks reports whether the thread that is held before its access keeps the other one from coming.
+func (d *steered) heldBlocks() bool { return d.meeting.blocks(d.state.Threads(), d.state.Is) }
 
 // goOn lets threads go.
 func (d *steered) goOn(tids ...int) {

@@ -90,13 +90,27 @@ func lastCut(s, sep string) (before, after string, found bool) {
 // Sleeps reports whether a thread is in a system call that only waits for a time to pass, so that its
 // return says nothing of other threads. It is false if that is not known.
 func Sleeps(pid, tid int) bool {
+	number, _, ok := SystemCall(pid, tid)
+	return ok && (number == unix.SYS_NANOSLEEP || number == unix.SYS_CLOCK_NANOSLEEP)
+}
+
+// SystemCall returns the system call that a thread sleeps in, and its arguments; false if it sleeps in none, or that is not
+// known.
+func SystemCall(pid, tid int) (number int, args [6]uint64, ok bool) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
-	if err != nil {
-		return false
+	words := strings.Fields(string(text))
+	if err != nil || len(words) < 1+len(args) {
+		return 0, args, false
 	}
-	number, _, _ := strings.Cut(string(text), " ")
-	n, err := strconv.Atoi(number)
-	return err == nil && (n == unix.SYS_NANOSLEEP || n == unix.SYS_CLOCK_NANOSLEEP)
+	if number, err = strconv.Atoi(words[0]); err != nil {
+		return 0, args, false
+	}
+	for i := range args {
+		if args[i], err = strconv.ParseUint(words[1+i], 0, 64); err != nil {
+			return 0, args, false
+		}
+	}
+	return number, args, true
 }
 
 // HasEnded reports whether a thread has ended, or is about to.

@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,6 +75,9 @@ func TestSleeps(t *testing.T) {
 		awaitCall(t, pid, c.calls)
 		if got := Sleeps(pid, pid); got != c.want {
 			t.Errorf("%v: %v", c.command, got)
+		}
+		if number, args, ok := SystemCall(pid, pid); !ok || !slices.Contains(c.calls, number) || number == unix.SYS_READ && args[0] != 0 {
+			t.Errorf("%v: call %d of %d, %v", c.command, number, args, ok)
 		}
 	}
 	if Sleeps(-1, -1) {

@@ -2,6 +2,7 @@ package steer
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -40,8 +41,14 @@ func (p *Pair) Check() error {
 }
 
 // maxHolds is how often threads are held in vain. Each time twice as many accesses pass before the next hold, so that
-// the last comes after a thousand.
-const maxHolds = 10
+// the last comes after a thousand. maxBrief is how often they are held besides until it turns out that the other thread
+// waits for the one that is held: after these, fewer than briefPass accesses pass, as many as chance says, so that the
+// other one may come first.
+const (
+	maxHolds  = 10
+	maxBrief  = 100
+	briefPass = 4
+)
 
 // Met is a meeting: both threads stood before their accesses of the same memory.
 type Met struct {
@@ -58,8 +65,10 @@ type Met struct {
 type Meeting struct {
 	pair   Pair
 	pass   uint32 // accesses that pass before the next hold
-	holds  int    // those that were in vain
-	holder stand  // tid 0: nobody is held
+	holds  int    // those that were in vain, but for brief ones
+	brief  int    // those that kept the other thread from coming
+	random *rand.Rand
+	holder stand // tid 0: nobody is held
 	idle   time.Time
 	came   [2]bool
 	apart  bool // both stood there, before accesses of other memory
@@ -74,10 +83,12 @@ type stand struct {
 }
 
 // NewMeeting returns the state of a pair, which Check has accepted, at the beginning of a run.
-func NewMeeting(p Pair) *Meeting { return &Meeting{pair: p, pass: p.Skip} }
+func NewMeeting(p Pair) *Meeting {
+	return &Meeting{pair: p, pass: p.Skip, random: rand.New(rand.NewPCG(uint64(p.Skip), 0))}
+}
 
 // Over reports that nobody will be held any more.
-func (m *Meeting) Over() bool { return m.met != nil || m.holds >= maxHolds }
+func (m *Meeting) Over() bool { return m.met != nil || m.holds >= maxHolds || m.brief >= maxBrief }
 
 // Arrival is what becomes of a thread that has come to its access.
 type Arrival uint8
@@ -117,6 +128,23 @@ func (m *Meeting) Order(other int) [2]int {
 		return [2]int{m.holder.tid, other}
 	}
 	return [2]int{other, m.holder.tid}
+}
+
+// Holder returns the thread that is held and has met no other, and its side; 0 if there is none.
+func (m *Meeting) Holder() (tid, side int) {
+	if !m.Holds() {
+		return 0, 0
+	}
+	return m.holder.tid, m.holder.side
+}
+
+// Blocks says that the thread of the other side waits for the thread that is held, which is returned and let go.
+func (m *Meeting) Blocks() (goesOn int) {
+	goesOn = m.holder.tid
+	m.holder = stand{}
+	m.pass = m.random.Uint32N(briefPass)
+	m.brief++
+	return goesOn
 }
 
 // Holds reports whether a thread is held that has met no other.
@@ -169,6 +197,9 @@ func (m *Meeting) Reason() string {
 	}
 	if m.apart {
 		return "the threads stood before accesses of different memory"
+	}
+	if m.brief > m.holds {
+		return "while one thread was held before its access, the other waited for it"
 	}
 	return "while one thread was held before its access, the other did not come to its own"
 }

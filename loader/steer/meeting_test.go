@@ -83,6 +83,35 @@ func TestHeldInVain(t *testing.T) {
 	}
 }
 
+// TestKeptApart: a thread that the other one waits for is let go, and few accesses pass before the next hold; that ends, too.
+func TestKeptApart(t *testing.T) {
+	now := time.Unix(100, 0)
+	m := NewMeeting(newPair())
+	if tid, _ := m.Holder(); tid != 0 {
+		t.Errorf("%d is held", tid)
+	}
+	for range maxBrief {
+		for passed := 0; m.Came(7, 1, access(0x100, true), now) == Passes; passed++ {
+			if passed == briefPass {
+				t.Fatal("too many accesses pass")
+			}
+		}
+		if tid, side := m.Holder(); tid != 7 || side != 1 || m.Over() {
+			t.Fatalf("%d of side %d is held; over: %v", tid, side, m.Over())
+		}
+		if m.Blocks() != 7 || m.Holds() {
+			t.Fatal("it was not let go")
+		}
+	}
+	if !m.Over() || m.Came(7, 1, access(0x100, true), now) != Passes {
+		t.Error("it is not over")
+	}
+	m.Came(6, 0, access(0x200, true), now)
+	if got := m.Reason(); got != "while one thread was held before its access, the other waited for it" {
+		t.Errorf("reason %q", got)
+	}
+}
+
 // TestSkip: accesses pass before the first hold.
 func TestSkip(t *testing.T) {
 	p := newPair()

@@ -130,6 +130,18 @@ func TestConfirmGuidedRace(t *testing.T) {
 	}
 }
 
+// TestConfirmKeptRace: while one thread is held before its access, with its lock, the other cannot come to its own, which
+// wants that lock first; it is let go at once then, until they do meet.
+func TestConfirmKeptRace(t *testing.T) {
+	needBPF(t)
+	needBreakpoints(t)
+	t.Parallel()
+	found := confirm(t, "race", build(t, "gcc", "kept.c", "-O1", "-g", "-pthread"), "--watch", "shared")
+	if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
+		t.Errorf("races: %s", printed(t, found))
+	}
+}
+
 // TestConfirmOrders: both orders of the accesses are shown, with what the memory held.
 func TestConfirmOrders(t *testing.T) {
 	needBPF(t)
