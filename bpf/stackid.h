@@ -23,9 +23,12 @@
 #define SURE_HITS 64       /* with equal words; then those further out are read at each eighth */
 
 #if defined(__TARGET_ARCH_x86)
+/* Returns whether the n-th byte before an address is a byte of code, or a probe that has taken its
+ * place: int3. */
+#define IS_CODE(code, n, byte) \
+	(((code) >> (64 - 8 * (n)) & 0xff) == (byte) || ((code) >> (64 - 8 * (n)) & 0xff) == 0xcc)
 /* ff /2, as the n-th and the next byte before an address. */
-#define IS_INDIRECT(code, n) \
-	(((code) >> (64 - 8 * (n)) & 0xff) == 0xff && ((code) >> (75 - 8 * (n)) & 7) == 2)
+#define IS_INDIRECT(code, n) (IS_CODE(code, n, 0xff) && ((code) >> (75 - 8 * (n)) & 7) == 2)
 
 /* Returns whether a call ends at an address (Intel's manual, volume 2, CALL). */
 static __always_inline bool after_call(__u64 addr)
@@ -34,11 +37,13 @@ static __always_inline bool after_call(__u64 addr)
 
 	if (bpf_probe_read_user(&code, sizeof(code), (void *)(addr - sizeof(code))))
 		return false;
-	return (code >> 24 & 0xff) == 0xe8 || IS_INDIRECT(code, 2) || IS_INDIRECT(code, 3) ||
+	return IS_CODE(code, 5, 0xe8) || IS_INDIRECT(code, 2) || IS_INDIRECT(code, 3) ||
 	       IS_INDIRECT(code, 4) || IS_INDIRECT(code, 6) || IS_INDIRECT(code, 7);
 }
 #define USER_END (1ULL << 47)
 #elif defined(__TARGET_ARCH_arm64)
+#define UPROBE_BRK 0xd42000a0 /* brk #5 in the place of an instruction */
+
 /* bl and blr, in Arm's manual, C6.2. */
 static __always_inline bool after_call(__u64 addr)
 {
@@ -46,7 +51,8 @@ static __always_inline bool after_call(__u64 addr)
 
 	if (addr & 3 || bpf_probe_read_user(&code, sizeof(code), (void *)(addr - sizeof(code))))
 		return false;
-	return (code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000;
+	return (code & 0xfc000000) == 0x94000000 || (code & 0xfffffc1f) == 0xd63f0000 ||
+	       code == UPROBE_BRK;
 }
 #define USER_END (1ULL << 48)
 #endif

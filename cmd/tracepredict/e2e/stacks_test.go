@@ -3,6 +3,7 @@ package e2e
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
@@ -163,6 +164,45 @@ func TestChainsOfWrappers(t *testing.T) {
 				t.Errorf("there are more chains than the program has:\n%s\n%s", strings.Join(locked, "\n"), strings.Join(written, "\n"))
 			}
 		})
+	}
+}
+
+// TestChainsThroughProbedCalls checks that call stacks are told apart by calls that have probes themselves.
+func TestChainsThroughProbedCalls(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	report := filepath.Join(t.TempDir(), "report.json")
+	startTool(t, childOptions{}, "exec", "--fail-on=never", "--format", "json", "--output", report, "--", build(t, "gcc", "stacks/pointed.c", "-O1", "-g", "-pthread")).want(0)
+	text, err := os.ReadFile(report)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r struct {
+		Findings []struct {
+			Evidence []struct {
+				Thread int
+				Stack  []struct{ Function string }
+			}
+		}
+	}
+	if err := json.Unmarshal(text, &r); err != nil {
+		t.Fatal(err)
+	}
+	calls := 0
+	for _, f := range r.Findings {
+		for _, e := range f.Evidence {
+			caller := e.Stack[0].Function
+			if caller == "set" {
+				caller = e.Stack[1].Function
+				calls++
+			}
+			if want := []string{2: "early", 3: "late"}[e.Thread]; caller != want {
+				t.Errorf("an access of T%d is in %s, want %s: %v", e.Thread, caller, want, e.Stack)
+			}
+		}
+	}
+	if calls == 0 {
+		t.Errorf("no access is that of set:\n%s", text)
 	}
 }
 
