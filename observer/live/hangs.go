@@ -1,6 +1,7 @@
 package live
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -187,7 +188,7 @@ func monotonic() uint64 {
 	return uint64(now.Nano())
 }
 
-// waiting is a thread that sleeps in futex(2).
+// waiting is a thread that sleeps in futex(2), or spins.
 type waiting struct {
 	line  bpf.Sleeper
 	call  futex.Call
@@ -210,7 +211,11 @@ type waits struct {
 func (w waits) signature() string {
 	var b strings.Builder
 	for _, t := range w.threads {
-		fmt.Fprintf(&b, "%d %d %d %#x %#x %d;", t.line.Tgid, t.line.Tid, t.line.Switches, t.call.Addr, stackPointer(&t.line), t.wait.Owner)
+		switches := t.line.Switches
+		if t.wait.Kind == futex.Spin {
+			switches = 0 // it runs all the time
+		}
+		fmt.Fprintf(&b, "%d %d %d %#x %#x %d;", t.line.Tgid, t.line.Tid, switches, cmp.Or(t.call.Addr, t.wait.Object), stackPointer(&t.line), t.wait.Owner)
 	}
 	return b.String()
 }
@@ -257,12 +262,15 @@ func (h *Hangs) inProcess(tgid uint32, lines []bpf.Sleeper, live []observer.Live
 			// A call that is restarted might be another one with such arguments.
 			ok = l.Call != unix.SYS_RESTART_SYSCALL || w.wait.Kind != futex.Unknown
 		}
+		if !ok {
+			w.wait, ok = h.spins(&l, p)
+		}
 		if ok {
 			if t := p.live[l.Tid]; t != nil {
 				w.cond, w.seen = t.Cond, true
 			}
 		}
-		if !ok || w.wait.Kind != futex.Thread && !w.call.Private && shared(w.call.Addr) {
+		if !ok || w.wait.Kind != futex.Thread && !w.call.Private && shared(cmp.Or(w.call.Addr, w.wait.Object)) {
 			others = true // it may proceed: it is not in futex(2), or another process may wake it
 			if h.OnStates != nil {
 				h.states = append(h.states, threadState{waiting: w, futex: ok, needs: p.wait(&w, nil).Needs, kernel: p.kernel})
@@ -310,6 +318,23 @@ func asleep(l bpf.Sleeper) (waiting, bool) {
 	return waiting{line: l, call: c}, ok
 }
 
+// spins returns the wait of a thread that runs in pthread_spin_lock, for a lock that another thread was seen to acquire.
+// The kernel has the registers with which the thread came in last, as by the clock's interrupt.
+func (h *Hangs) spins(l *bpf.Sleeper, p *parties) (futex.Wait, bool) {
+	regs := registers(l)
+	seg, ok := h.Threads.Segment(int(l.Tgid), regs.PC)
+	if l.State != 0 || !ok || strings.TrimLeft(seg.Module.Bin.FunctionName(regs.PC-seg.Bias), "_") != "pthread_spin_lock" {
+		return futex.Wait{}, false
+	}
+	lock := arguments(l)[0] // which neither glibc nor musl changes
+	holder := p.writer[lock]
+	kind, known := h.Observer.ObjectAt(l.Tgid, lock)
+	if !known || kind != event.KindSpin || holder == nil || holder.TID == l.Tid {
+		return futex.Wait{}, false
+	}
+	return futex.Wait{Kind: futex.Spin, Object: lock}, true
+}
+
 // Bits of a thread's state in the kernel (include/linux/sched.h).
 const (
 	stateWaits   = 1     // TASK_INTERRUPTIBLE
@@ -331,7 +356,7 @@ func (h *Hangs) memory(tgid uint32, p *parties) futex.Memory {
 
 var futexKinds = map[event.Kind]futex.Kind{
 	event.KindMutex: futex.Mutex, event.KindRWLock: futex.RWLock, event.KindCond: futex.Cond,
-	event.KindSemaphore: futex.Semaphore, event.KindBarrier: futex.Barrier,
+	event.KindSemaphore: futex.Semaphore, event.KindBarrier: futex.Barrier, event.KindSpin: futex.Spin,
 }
 
 // parties are the threads of a process.
@@ -368,7 +393,7 @@ func (p *parties) wait(w *waiting, all []waiting) stuck.Wait {
 	switch w.wait.Kind {
 	case futex.Thread:
 		need(p.kernel[w.wait.Owner])
-	case futex.Mutex, futex.RWLock:
+	case futex.Mutex, futex.RWLock, futex.Spin:
 		if w.wait.Owner != 0 {
 			need(p.kernel[w.wait.Owner]) // 0 if the owner has ended
 			break
@@ -436,7 +461,7 @@ func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.BlockedThread
 
 func attempt(t waiting) event.Op {
 	switch t.wait.Kind {
-	case futex.Mutex:
+	case futex.Mutex, futex.Spin:
 		return event.Acquire
 	case futex.RWLock:
 		if t.wait.Read {

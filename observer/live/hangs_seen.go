@@ -12,8 +12,8 @@ import (
 
 // threadState is the state of a thread at a look.
 type threadState struct {
-	waiting                   // if it does not sleep in futex(2), only line is valid
-	futex   bool              // it sleeps in futex(2)
+	waiting                   // if it neither sleeps in futex(2) nor spins, only line is valid
+	futex   bool              // it does one of these
 	needs   []stuck.Thread    // the threads that must proceed before it can
 	kernel  map[uint32]uint32 // parties.kernel of its process
 }
@@ -67,7 +67,7 @@ func (d *threadState) runState(b *observer.BlockedThread, at observer.BlockedIDs
 		return s
 	}
 	s.Op, s.Object, s.Peer, s.Timed, s.Readers = b.Op, at.Object, at.Peer, d.call.Timed, b.Readers
-	if d.wait.Kind != futex.Mutex && d.wait.Kind != futex.RWLock {
+	if d.wait.Kind != futex.Mutex && d.wait.Kind != futex.RWLock && d.wait.Kind != futex.Spin {
 		return s
 	}
 	for _, t := range d.needs {

@@ -64,6 +64,7 @@ const (
 	Semaphore
 	Barrier
 	Thread // a join: the wait is for the thread's end
+	Spin   // a spin lock, for which no thread waits in futex(2)
 )
 
 // Wait is what a thread waits for.

@@ -74,3 +74,22 @@ func TestRareHangsWhileObserved(t *testing.T) {
 		})
 	}
 }
+
+// TestSpinningHang: threads that spin for each other's lock for ever are told, and ended; one that spins until the other,
+// which sleeps with its lock, lets go of it is none.
+func TestSpinningHang(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "hang/spins.c", "-O1", "-g", "-pthread")
+	tool := startTool(t, childOptions{}, "exec", "--watch-shared=off", "--on-hang=kill", "--", program)
+	tool.want(128 + int(unix.SIGKILL))
+	printed := strings.Join(strings.Fields(tool.err.String()), " ")
+	if want := "the program hangs: T2 and T3 block each other for ever: T2 holds 'left' and waits for 'right' at spins.c:22, while T3 holds 'right' and waits for 'left' at spins.c:32"; !strings.Contains(printed, want) {
+		t.Errorf("no %q in: %s", want, printed)
+	}
+	tool = startTool(t, childOptions{}, "exec", "--watch-shared=off", "--on-hang=kill", "--", program, "slow")
+	tool.want(0)
+	if printed := tool.err.String(); strings.Contains(printed, "hangs") {
+		t.Errorf("a hang: %s", printed)
+	}
+}
