@@ -20,6 +20,14 @@ type ThreadState struct {
 	Call    string
 	By      []event.ThreadID
 	Ended   bool
+	// Blocks are the locks that the thread holds, and others wait for.
+	Blocks []Blocks
+}
+
+// Blocks is a lock for which threads wait.
+type Blocks struct {
+	Object  string // as in a sentence
+	Threads []event.ThreadID
 }
 
 // AddThreadStates adds the states of the threads of the process, in the order of threads. The
@@ -44,6 +52,31 @@ func (r *Report) AddThreadStates(states []run.ThreadState, names run.Namer) {
 		r.ThreadStates = append(r.ThreadStates, d)
 	}
 	slices.SortStableFunc(r.ThreadStates, func(a, b ThreadState) int { return cmp.Compare(a.Thread.ID, b.Thread.ID) })
+	r.addBlocks()
+}
+
+// addBlocks enters whom the threads that wait for locks wait for.
+func (r *Report) addBlocks() {
+	for i := range r.ThreadStates {
+		d := &r.ThreadStates[i]
+		if !d.Step.Op.IsAcquire() || d.Step.Object == nil {
+			continue
+		}
+		for j := range r.ThreadStates {
+			if by := &r.ThreadStates[j]; slices.Contains(d.By, by.Thread.ID) {
+				by.blocks(Quoted(d.Step.Object), d.Thread.ID)
+			}
+		}
+	}
+}
+
+func (d *ThreadState) blocks(object string, thread event.ThreadID) {
+	at := slices.IndexFunc(d.Blocks, func(b Blocks) bool { return b.Object == object })
+	if at < 0 {
+		at = len(d.Blocks)
+		d.Blocks = append(d.Blocks, Blocks{Object: object})
+	}
+	d.Blocks[at].Threads = append(d.Blocks[at].Threads, thread)
 }
 
 // Phrase returns what the thread does, as "waits for 'm', which T2 holds".
@@ -62,11 +95,25 @@ func (d *ThreadState) Phrase() string {
 		}
 		return text
 	case d.Stopped:
-		return "is stopped"
+		return "is stopped" + d.blocked()
 	case d.Call != "":
-		return "is in " + d.Call
+		return "is in " + d.Call + d.blocked()
 	}
-	return "runs"
+	return "runs" + d.blocked()
+}
+
+// blocked returns who waits for what the thread holds, as ", while T3 and T4 wait for 'm', which it holds"; "" if nobody
+// does.
+func (d *ThreadState) blocked() string {
+	var parts []string
+	for _, b := range d.Blocks {
+		wait := map[bool]string{true: " waits for ", false: " wait for "}[len(b.Threads) == 1]
+		parts = append(parts, ThreadNumbers(b.Threads, len(b.Threads))+wait+b.Object)
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return ", while " + strings.Join(parts, ", ") + ", which it holds"
 }
 
 // category returns phrases for the category of what the thread does, for one thread and for
@@ -149,7 +196,7 @@ func boolRank(b bool) int {
 func (d *ThreadState) key() string {
 	_, sort := d.category()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s|%s|%t|%v|%t", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended)
+	fmt.Fprintf(&b, "%s|%s|%t|%v|%t|%v", sort, cmp.Or(d.Thread.Start, d.Thread.Name), d.Thread.Main, d.By, d.Ended, d.Blocks)
 	if o := d.Step.Object; o != nil {
 		name := o.Name
 		if o.Anonymous || o.Numbered {

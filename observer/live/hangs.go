@@ -323,7 +323,7 @@ func asleep(l bpf.Sleeper) (waiting, bool) {
 func (h *Hangs) spins(l *bpf.Sleeper, p *parties) (futex.Wait, bool) {
 	regs := registers(l)
 	seg, ok := h.Threads.Segment(int(l.Tgid), regs.PC)
-	if l.State != 0 || !ok || strings.TrimLeft(seg.Module.Bin.FunctionName(regs.PC-seg.Bias), "_") != "pthread_spin_lock" {
+	if l.State != stateRuns || !ok || strings.TrimLeft(seg.Module.Bin.FunctionName(regs.PC-seg.Bias), "_") != "pthread_spin_lock" {
 		return futex.Wait{}, false
 	}
 	lock := arguments(l)[0] // which neither glibc nor musl changes
@@ -337,6 +337,7 @@ func (h *Hangs) spins(l *bpf.Sleeper, p *parties) (futex.Wait, bool) {
 
 // Bits of a thread's state in the kernel (include/linux/sched.h).
 const (
+	stateRuns    = 0     // TASK_RUNNING
 	stateWaits   = 1     // TASK_INTERRUPTIBLE
 	stateAsleep  = 1 | 2 // or TASK_UNINTERRUPTIBLE
 	stateStopped = 4 | 8 // __TASK_STOPPED, __TASK_TRACED

@@ -3,6 +3,7 @@ package live
 import (
 	"slices"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -23,8 +24,9 @@ type threadState struct {
 func (h *Hangs) reportStates() bool {
 	at, all := monotonic(), h.states
 	blocks := make([]observer.BlockedThread, 0, len(all))
+	steady := h.steady(all)
 	for _, d := range all {
-		blocks = append(blocks, h.blockedThread(d))
+		blocks = append(blocks, h.blockedThread(d, steady))
 	}
 	onStates := h.OnStates
 	h.OnStates, h.states = nil, nil
@@ -44,13 +46,54 @@ func (h *Hangs) reportStates() bool {
 	})
 }
 
+// steady returns the threads that run and are in the same function, at the same depth, at a second look: as long as they
+// are, their call stack is that of the first.
+func (h *Hangs) steady(all []threadState) map[uint32]bool {
+	first := map[uint32]*bpf.Sleeper{}
+	for i := range all {
+		if l := &all[i].line; l.State == stateRuns {
+			first[l.Tid] = l
+		}
+	}
+	out := map[uint32]bool{}
+	if len(first) == 0 {
+		return out
+	}
+	again, err := h.Threads.Sleepers()
+	if err != nil {
+		return out
+	}
+	for i := range again {
+		l := &again[i]
+		if was := first[l.Tid]; was != nil && l.State == stateRuns && stackPointer(l) == stackPointer(was) {
+			out[l.Tid] = h.function(l) != 0 && h.function(l) == h.function(was)
+		}
+	}
+	return out
+}
+
+// function returns the address of the function that a thread was in when it came into the kernel last; 0 if that is not
+// known.
+func (h *Hangs) function(l *bpf.Sleeper) uint64 {
+	pc := registers(l).PC
+	seg, ok := h.Threads.Segment(int(l.Tgid), pc)
+	if !ok {
+		return 0
+	}
+	f, ok := seg.Module.Bin.FunctionAt(pc - seg.Bias)
+	if !ok {
+		return 0
+	}
+	return f.Lo + seg.Bias
+}
+
 // blockedThread returns the BlockedThread of a thread: its stack if it sleeps in any
-// system call, and its wait if that is futex(2).
-func (h *Hangs) blockedThread(d threadState) observer.BlockedThread {
+// system call, or runs and is steady, and its wait if that is futex(2).
+func (h *Hangs) blockedThread(d threadState, steady map[uint32]bool) observer.BlockedThread {
 	switch l := d.line; {
 	case d.futex:
 		return h.block(d.waiting, d.kernel)
-	case l.State&stateAsleep != 0:
+	case l.State&stateAsleep != 0 || steady[l.Tid]:
 		stack := h.stack(l)
 		return observer.BlockedThread{TID: l.Tid, TGID: l.Tgid, Stack: stack, Start: h.start(l, stack)}
 	default:

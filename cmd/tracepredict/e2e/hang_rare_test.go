@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
 // rareHangs are ways to hang that hide what a thread waits for: in a futex that libstdc++ or glibc does not mark as private,
@@ -92,4 +94,33 @@ func TestSpinningHang(t *testing.T) {
 	if printed := tool.err.String(); strings.Contains(printed, "hangs") {
 		t.Errorf("a hang: %s", printed)
 	}
+}
+
+// TestHolderThatRuns: of a thread that runs, while others wait for its lock, hang says so, with its call stack.
+func TestHolderThatRuns(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	child := startChild(t, childOptions{}, build(t, "gcc", "hang/holds.c", "-O1", "-g", "-pthread"))
+	pid := lineNumber(t, child, "ready ")
+	poll(t, "two threads that wait", func() bool { return asleepIn(pid, unix.SYS_FUTEX) >= 3 }) // main joins
+	wantHangTold(t, pid, 0, []string{
+		"no hang in", "T3 and T4 (waiter)", "each waits for 'lock', which T2 holds",
+		"runs, while T3 and T4 wait for 'lock', which it holds #0 until_told", "#1 holder",
+	})
+	child.signal(unix.SIGKILL)
+	child.want(128 + int(unix.SIGKILL))
+}
+
+// asleepIn returns how many threads of a process sleep in a system call.
+func asleepIn(pid, call int) (n int) {
+	tids, err := procfs.Threads(pid)
+	if err != nil {
+		return 0
+	}
+	for _, tid := range tids {
+		if number, _, ok := procfs.SystemCall(pid, tid); ok && number == call {
+			n++
+		}
+	}
+	return n
 }
