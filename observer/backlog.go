@@ -58,7 +58,7 @@ func (b *backlog) add(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	b.records = append(b.records, newPostponedRecord(r, args))
 	first := &b.records[0]
 	if k := len(b.records) - 1; b.explains(k) || b.repeats(k) || r.Time > first.Time+b.missing.time || len(b.records) >= maxWaitRecords {
-		b.resume(false)
+		b.resume(r.Time)
 	}
 }
 
@@ -110,8 +110,8 @@ func (b *backlog) readsAgain(r *bpf.Record, value uint64) bool {
 }
 
 // resume handles the waiting records, stores before the loads that saw them, until one must
-// wait for a store that has not arrived. With end, the run is over and no record waits.
-func (b *backlog) resume(end bool) {
+// wait for a store that has not arrived. All records up to a time have been added, in ns of CLOCK_MONOTONIC.
+func (b *backlog) resume(now uint64) {
 	moves := 0
 	for len(b.records) > 0 {
 		if !b.try(false) {
@@ -121,8 +121,7 @@ func (b *backlog) resume(end bool) {
 				moves++
 				continue
 			}
-			first, last := &b.records[0], &b.records[len(b.records)-1]
-			if k == 0 && !end && last.Time <= first.Time+b.missing.time && len(b.records) < maxWaitRecords {
+			if k == 0 && now <= b.records[0].Time+b.missing.time && len(b.records) < maxWaitRecords {
 				return
 			}
 			b.try(true)

@@ -21,6 +21,7 @@ package observer
 import (
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
+	"math"
 )
 
 // Sink receives the events of a run, in order. The event is reused.
@@ -450,10 +451,14 @@ func ofThreads(op bpf.Op) bool {
 	return false
 }
 
+// Passed says that all records up to a time, in ns of CLOCK_MONOTONIC, have been handled: no load waits longer for its
+// store than that.
+func (o *Observer) Passed(now uint64) { o.backlog.resume(now) }
+
 // Finish ends the threads that are still alive, so that every thread of the run has an End
 // event. They do not release the locks that they hold. No record may follow.
 func (o *Observer) Finish() {
-	o.backlog.resume(true)
+	o.backlog.resume(math.MaxUint64)
 	for _, t := range o.threads.living() {
 		o.variables.flushTouches(t)
 	}

@@ -145,6 +145,30 @@ func TestSynchronising(t *testing.T) {
 	}
 }
 
+// TestPassed: a load for whose store no time is left, and what follows it, are kept back no longer, though no record comes.
+func TestPassed(t *testing.T) {
+	var k eventCollector
+	o := New(Options{Sinks: []Sink{&k}, Sites: func(i uint32) *SiteInfo { return &syncSites[min(int(i), len(syncSites)-1)] }})
+	o.threads.process(1).crowded = true
+	for _, r := range []bpf.Record{syncRecord(1, 10, bpf.OpRead, 9, 0), syncRecord(2, 11, bpf.OpWrite, 0, 1)} {
+		o.Record(&r)
+	}
+	accesses := func() []string {
+		return spell(slices.DeleteFunc(slices.Clone(k.events), func(e event.Event) bool { return !e.Op.IsAccess() }))
+	}
+	if o.Passed(1 + maxWaitTime); len(accesses()) != 0 {
+		t.Errorf("early: %q", accesses())
+	}
+	if o.Passed(2 + maxWaitTime); !slices.Equal(accesses(), []string{"1 read 9 no source late", "2 write 1"}) {
+		t.Errorf("later: %q", accesses())
+	}
+	o.Passed(3 + maxWaitTime)
+	o.Finish()
+	if len(accesses()) != 2 {
+		t.Errorf("in the end: %q", accesses())
+	}
+}
+
 // TestOwnStores checks that a load of the first thread of a program, while it is the only one, saw a store of
 // that thread, and that this is not known of any other.
 func TestOwnStores(t *testing.T) {

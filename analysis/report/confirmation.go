@@ -32,6 +32,17 @@ func (f *Finding) Roles() []string {
 	return f.roles
 }
 
+// Places returns where each side of a finding does what it does, sorted, by names that are the same in each run of the
+// program; "" where that is not known.
+func (f *Finding) Places() []string {
+	places := make([]string, len(f.Evidence))
+	for i := range f.Evidence {
+		places[i] = site(f.Evidence[i].Stack)
+	}
+	slices.Sort(places)
+	return places
+}
+
 // TakeConfirmations makes the findings that were confirmed Confirmed, unless they were observed, and sorts all findings
 // again. What was predicted assumed something, or could have been forbidden by something that was not recorded; what was
 // confirmed happened.

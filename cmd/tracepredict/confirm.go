@@ -89,6 +89,8 @@ type tryOrder struct {
 	// Specified: it observes what the specification speaks of, and says what is violated.
 	Specified bool  `json:"specified,omitempty"`
 	Core      *hang `json:"core,omitempty"` // the deadlock of which a core dump is kept; nil: of none
+	// Bounded: a thread of the deadlock that is to happen gives up waiting after a time, for which the try does not wait.
+	Bounded bool `json:"bounded,omitempty"`
 	// Repeat: the run is one of several that are observed in full, and not one to confirm a finding.
 	Repeat bool `json:"repeat,omitempty"`
 }
@@ -127,31 +129,41 @@ type tryAnswer struct {
 // hang is a deadlock that happened in a try, or that is to happen.
 type hang struct {
 	Fingerprint string `json:"fingerprint"`
-	// Roles are those of its threads. Of one that is to happen they are none if only the same deadlock is.
+	// Roles are those of its threads. Of one that is to happen they are none if its threads wait for locks alone.
 	Roles []string `json:"roles"`
+	// Places are the source locations at which its threads wait, sorted. Of one that is to happen there are none if its threads
+	// wait for others than holders of locks, or if one is not known.
+	Places []string `json:"places"`
 }
 
 // hangOf returns the deadlock that confirms a finding. If threads wait for others than holders of locks, more may hang
 // than the finding has, such as those that wait for their ends.
 func hangOf(f *report.Finding) *hang {
-	h := &hang{Fingerprint: f.Fingerprint, Roles: []string{}}
-	if slices.ContainsFunc(f.Evidence, func(s report.Step) bool { return !s.Op.IsAcquire() }) {
-		h.Roles = f.Roles()
+	h := happenedAs(f)
+	if slices.ContainsFunc(f.Evidence, func(s report.Step) bool { return !s.Op.IsAcquire() }) || slices.Contains(h.Places, "") {
+		h.Places = []string{}
+	} else {
+		h.Roles = []string{}
 	}
-	return h
+	return &h
 }
 
-// is reports whether the deadlock is one that was to happen.
+// happenedAs returns a deadlock that happened.
+func happenedAs(f *report.Finding) hang { return hang{f.Fingerprint, f.Roles(), f.Places()} }
+
+// is reports whether the deadlock is one that was to happen. Where threads wait tells which it is if they wait for locks
+// alone: a try, which observes less, may name a lock by something else.
 func (h *hang) is(want *hang) bool {
 	missing := func(role string) bool { return !slices.Contains(h.Roles, role) }
-	return h.Fingerprint == want.Fingerprint || len(want.Roles) > 0 && !slices.ContainsFunc(want.Roles, missing)
+	return h.Fingerprint == want.Fingerprint || len(want.Places) > 0 && slices.Equal(h.Places, want.Places) ||
+		len(want.Roles) > 0 && !slices.ContainsFunc(want.Roles, missing)
 }
 
 // prepareTries makes the run a try, if it is one, and otherwise starts what makes tries, if they are asked for. The
 // tool has all its privileges then, and the program has not run.
 func (r *observation) prepareTries(try *tries.Try, order *tryOrder) (err error) {
 	if try != nil {
-		r.hangs.coreOf = order.Core
+		r.hangs.coreOf, r.hangs.bounded = order.Core, order.Bounded
 		r.answer = func(rep report.Report) error { return r.answerTry(try, rep) }
 		if order.Repeat {
 			r.answer = func(rep report.Report) error { return r.answerRepetition(try, rep) }
@@ -209,7 +221,7 @@ func (r *observation) happened(rep report.Report) tryAnswer {
 		switch f := &rep.Findings[i]; {
 		case f.Confidence != finding.Observed:
 		case f.Kind == finding.Deadlock:
-			answer.Hangs = append(answer.Hangs, hang{f.Fingerprint, f.Roles()})
+			answer.Hangs = append(answer.Hangs, happenedAs(f))
 		case f.Kind.Specified():
 			answer.Violations = append(answer.Violations, violationOf(f, realPath(rep.Run.Program)))
 		}
@@ -469,7 +481,7 @@ func uncounted(first *steer.Plan) *steer.Plan {
 
 // try runs the program once. It returns why the finding is not confirmed; "" if it is.
 func (t *trying) try(f *report.Finding, plan *steer.Plan, limit time.Duration) (a tryAnswer, why string) {
-	order := tryOrder{Plan: *plan, Specified: f.Kind.Specified()}
+	order := tryOrder{Plan: *plan, Specified: f.Kind.Specified(), Bounded: f.HasTimeout}
 	if t.core && f.Kind == finding.Deadlock {
 		order.Core = hangOf(f)
 	}

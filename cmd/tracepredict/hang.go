@@ -44,6 +44,8 @@ type hangWatcher struct {
 	// puts that.
 	coreOf *hang
 	core   string
+	// bounded: a hang that ends when a thread gives up waiting is no other than one that lasts.
+	bounded bool
 	// takes handles a hang in place of --on-hang, and returns false if it does not; nil: it handles none.
 	takes func(*finding.Finding) bool
 }
@@ -100,7 +102,7 @@ func (h *hangWatcher) reportNew() {
 		_, _ = h.stderr.Write(text.Bytes()) // if this fails, the report still has the hang
 	}
 	for _, f := range fresh {
-		if f.Confidence == finding.Observed && !f.HasTimeout {
+		if f.Confidence == finding.Observed && (h.bounded || !f.HasTimeout) {
 			h.act(&f)
 			return
 		}
@@ -167,6 +169,6 @@ func (h *hangWatcher) keepsCore(f *finding.Finding) bool {
 		return false
 	}
 	resolved := report.Resolve(*f, h.run.live)
-	happened := hang{resolved.Fingerprint, resolved.Roles()}
+	happened := happenedAs(&resolved)
 	return happened.is(h.coreOf)
 }

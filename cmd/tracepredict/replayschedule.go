@@ -282,7 +282,8 @@ func (a *app) follow(ctx context.Context, s *schedule, program loader.Program) e
 	s.session = func() *loader.Session { return r.live.Session }
 	r.steer, r.hangs.takes = s.plan, func(f *finding.Finding) bool {
 		resolved := report.Resolve(*f, r.live)
-		return s.takes(&hang{resolved.Fingerprint, resolved.Roles()})
+		happened := happenedAs(&resolved)
+		return s.takes(&happened)
 	}
 	opts := r.options()
 	opts.Following = s

@@ -111,7 +111,14 @@ func (h *Hangs) watch(stop <-chan struct{}) {
 // whether a next look is possible.
 func (h *Hangs) look() (next time.Duration, going bool) {
 	stalled := false
-	if !h.Threads.Between(func() { h.timed(func() { stalled, h.events = h.Observer.Stalled(h.events) }) }) {
+	// A thread may hold a lock by a record that is kept back, and that no other follows while the program hangs.
+	now := monotonic()
+	if !h.Threads.Between(func() {
+		h.timed(func() {
+			h.Observer.Passed(now)
+			stalled, h.events = h.Observer.Stalled(h.events)
+		})
+	}) {
 		return 0, false
 	}
 	if !stalled && len(h.last) == 0 && h.OnStates == nil {
