@@ -130,6 +130,7 @@ type thread struct {
 	tid   int
 	gates []int // in the order of the schedule
 	hits  map[int]uint32
+	armed map[int]int // by site: the gate for which Arm has returned it last
 }
 
 // Steering is the state of a plan in one run. The zero time is no time of it. It is not for concurrent use.
@@ -168,7 +169,7 @@ func (s *Steering) Created(parent, tid int) {
 
 func (s *Steering) add(tid int, path []int) {
 	s.paths[tid] = path
-	t := &thread{tid: tid, hits: map[int]uint32{}}
+	t := &thread{tid: tid, hits: map[int]uint32{}, armed: map[int]int{}}
 	for i, g := range s.plan.Gates {
 		if slices.Equal(g.Thread, path) {
 			t.gates = append(t.gates, i)
@@ -211,18 +212,25 @@ func (s *Steering) Next(tid int) (gate int, ok bool) {
 	return 0, false
 }
 
-// Arm returns where a thread is to be stopped next, unless the plan is Exact: for each site the first gate ahead.
+// Arm returns where a thread is to be stopped next, unless the plan is Exact: for each site the first gate ahead. It does not
+// return again where the thread is to be stopped anyway: some of the hits that are counted may have been.
 func (s *Steering) Arm(tid int) []Armed {
 	t := s.threads[tid]
 	if t == nil || s.free || s.plan.Exact {
 		return nil
 	}
 	var out []Armed
+	seen := map[int]bool{}
 	for _, i := range t.gates {
 		g := s.plan.Gates[i]
-		if s.state[i] != ahead || slices.ContainsFunc(out, func(a Armed) bool { return a.Site == g.Site }) {
+		if s.state[i] != ahead || seen[g.Site] {
 			continue
 		}
+		seen[g.Site] = true
+		if at, armed := t.armed[g.Site]; armed && at == i {
+			continue
+		}
+		t.armed[g.Site] = i
 		in := uint32(1)
 		if g.Count > t.hits[g.Site] {
 			in = g.Count - t.hits[g.Site]
@@ -250,6 +258,7 @@ func (s *Steering) Came(tid, site int, now time.Time) (goOn []int) {
 		}
 	}
 	gate := t.gates[at]
+	delete(t.armed, site)
 	t.hits[site] = cmp.Or(s.plan.Gates[gate].Count, t.hits[site]+1)
 	s.state[gate], s.since[gate], s.idle = held, now, time.Time{}
 	return s.turns(now)

@@ -26,6 +26,23 @@ func begun(p Plan) *Steering {
 	return s
 }
 
+// TestArmedOnce: hits of one call are counted on while another is come to.
+func TestArmedOnce(t *testing.T) {
+	gate := func(site int) Gate { return Gate{Thread: []int{}, Site: site, Count: 3, What: "a request"} }
+	s := New(Plan{Sites: []Site{{Return: 1}, {Return: 2}}, Gates: []Gate{gate(0), gate(1), gate(0)}})
+	s.First(10)
+	if got := s.Arm(10); !slices.Equal(got, []Armed{{Site: 0, In: 3}, {Site: 1, In: 3}}) {
+		t.Errorf("at first: %v", got)
+	}
+	if got := s.Arm(10); got != nil {
+		t.Errorf("again: %v", got)
+	}
+	s.Came(10, 0, time.Unix(100, 0))
+	if got := s.Arm(10); !slices.Equal(got, []Armed{{Site: 0, In: 1}}) {
+		t.Errorf("after the first: %v", got)
+	}
+}
+
 func TestThreadsMeet(t *testing.T) {
 	s := begun(crossing())
 	if got := s.Arm(11); !slices.Equal(got, []Armed{{Site: 0, In: 3}}) {

@@ -97,12 +97,12 @@ func TestConfirm(t *testing.T) {
 }
 
 // TestConfirmOpposite: a hang is the predicted one though what came before it was kept back, though a try names a lock by
-// something else, and though it would end after an hour.
+// something else, and though it would end after an hour; a request is known by its number also where two calls are counted.
 func TestConfirmOpposite(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
 	program := build(t, "g++", "opposite.cc", "-O1", "-g", "-std=c++20", "-pthread")
-	for _, way := range []string{"tasks", "member", "limited"} {
+	for _, way := range []string{"tasks", "member", "limited", "again"} {
 		t.Run(way, func(t *testing.T) {
 			found := confirmRun(t, "deadlock", []string{program, way}, "--confidence=likely")
 			if len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {

@@ -1,5 +1,6 @@
-// Three ways to lock in opposite orders: in tasks, of which the main thread waits for the first by an atomic variable; with a
-// lock that is a member of an object on the stack, beside one that has a name; with a time limit of an hour.
+// Four ways to lock in opposite orders: in tasks, of which the main thread waits for the first by an atomic variable; with a
+// lock that is a member of an object on the stack, beside one that has a name; with a time limit of an hour; by functions
+// that have locked two others before, for which a third lock keeps the threads apart.
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -70,12 +71,47 @@ static void limited() {
 	two.join();
 }
 
+__attribute__((noipa)) static void nest(std::mutex &outer, std::mutex &inner) {
+	std::lock_guard first(outer);
+	std::lock_guard second(inner);
+	++entries;
+}
+
+__attribute__((noipa)) static void turned(std::mutex &inner, std::mutex &outer) {
+	std::lock_guard first(outer);
+	std::lock_guard second(inner);
+	++entries;
+}
+
+static void again() {
+	static std::mutex gate, early, late;
+	std::thread one([] {
+		{
+			std::lock_guard in(gate);
+			nest(early, late);
+		}
+		nest(left, right);
+	});
+	std::thread two([] {
+		later();
+		{
+			std::lock_guard in(gate);
+			turned(early, late);
+		}
+		turned(left, right);
+	});
+	one.join();
+	two.join();
+}
+
 int main(int argc, char **argv) {
 	const char *way = argc > 1 ? argv[1] : "";
 	if (!strcmp(way, "tasks"))
 		tasks();
 	else if (!strcmp(way, "member"))
 		member();
+	else if (!strcmp(way, "again"))
+		again();
 	else
 		limited();
 }
