@@ -118,7 +118,7 @@ func (r *router) place(op event.Op, stack event.StackID) (steer.Site, bool) {
 func (r *router) call(stack event.StackID) steer.Site {
 	frames := r.run.live.Frames(stack)
 	i := slices.IndexFunc(frames, func(f event.Frame) bool { return f.Addr != frames[0].Addr })
-	if i < 0 || run.OfLibrary(frames[i]) {
+	if i < 0 || run.InLibrary(frames[i]) {
 		return steer.Site{}
 	}
 	return r.site(stack).site // the zero Site where it is not known

@@ -55,9 +55,15 @@ var libraryPaths = []string{
 // and never what is found. Names of functions are for a static binary, which contains the
 // libraries; they count only for frames without a source line.
 func OfLibrary(f event.Frame) bool {
-	return f.Module == event.KernelModule || f.Module == event.LibraryModule || libname.Language(f.Module) ||
+	return InLibrary(f) ||
 		f.File == "" && libname.OfThreads(f.Function) ||
 		slices.ContainsFunc(libraryPaths, func(p string) bool { return strings.Contains("/"+f.File, p) })
+}
+
+// InLibrary reports whether the code of a frame is in a file of a library of the system, and not in the program, which
+// may have functions of such a library's headers.
+func InLibrary(f event.Frame) bool {
+	return f.Module == event.KernelModule || f.Module == event.LibraryModule || libname.Language(f.Module)
 }
 
 // OfLoader reports whether a frame belongs to the dynamic loader.

@@ -300,6 +300,18 @@ func TestConfirmMissedSignal(t *testing.T) {
 	}
 }
 
+// TestConfirmMissedNotification: the threads of a program follow the schedule where headers of the C++ library lock for it.
+func TestConfirmMissedNotification(t *testing.T) {
+	needBPF(t)
+	needBreakpoints(t)
+	t.Parallel()
+	program := build(t, "g++", "missed_all.cc", "-O1", "-g", "-std=c++20", "-pthread")
+	found := confirm(t, "deadlock", program, "--confidence=likely")
+	if len(found) == 0 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed {
+		t.Errorf("deadlocks: %s", printed(t, found))
+	}
+}
+
 // TestConfirmed: as the user sees it, also beside the other flags of a run, which are not those of a try.
 func TestConfirmed(t *testing.T) {
 	needBPF(t)
