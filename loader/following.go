@@ -13,6 +13,9 @@ type Following interface {
 	// Met says that the threads of the plan's pair stand before their accesses, by side. If it returns true, the program
 	// is left stopped there.
 	Met(tids [2]int) (leave bool)
+	// Stayed says that the threads stay in the calls of their last gates, in which they spin. If it returns true, the
+	// program is left stopped there, and else it is ended.
+	Stayed() (leave bool)
 }
 
 // Leave has the program, which is steered, stopped where it is, by SIGSTOP, and not traced any more. Start ends the

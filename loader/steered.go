@@ -38,6 +38,9 @@ type steered struct {
 	told     Following     // nil: nobody is told
 	complete bool          // told has been told so
 	leaves   atomic.Bool   // the program is to be left stopped
+	session  *Session
+	staying  staying
+	watched  atomic.Bool // it is looked whether threads stay in their calls
 }
 
 // tickEvery is the time between two looks at what goes on while threads are held, and turnEvery where they take turns: each
@@ -63,7 +66,7 @@ func newSteered(s *Session, plan *steer.Plan) (*steered, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}, told: s.opts.Following}
+	d := &steered{plan: plan, probes: probes, attached: make([]bool, len(plan.Sites)), early: map[int]bool{}, told: s.opts.Following, session: s}
 	if plan.Exact {
 		d.exact = newExact(d, func(addr uint64, b []byte) bool { return s.ReadMemory(s.PID(), addr, b) })
 	}
@@ -102,7 +105,7 @@ func (d *steered) tick(wake func(), failed func(*safely.Panic)) (stop func()) {
 		for {
 			select {
 			case <-ticker.C:
-				if d.holding.Load() || d.leaves.Load() {
+				if d.holding.Load() || d.leaves.Load() || d.watched.Load() {
 					wake()
 				}
 			case <-done:
@@ -118,7 +121,7 @@ func (d *steered) begin(pid int) {
 	if d == nil {
 		return
 	}
-	d.pid, d.state, d.complete = pid, steer.New(*d.plan), false
+	d.pid, d.state, d.complete, d.staying = pid, steer.New(*d.plan), false, staying{stays: map[int]stay{}}
 	clear(d.attached)
 	d.signal, d.failed = steer.Signal(pid)
 	d.state.First(pid)
@@ -294,6 +297,7 @@ func (d *steered) Came(tid int, sig unix.Signal) (taken bool) {
 		return d.cameToTurn(tid, site)
 	}
 	d.reached(tid, site)
+	d.enters(tid)
 	on := d.state.Came(tid, site, time.Now())
 	d.arm(tid)
 	d.goOn(on...)
@@ -314,6 +318,7 @@ func (d *steered) cameToTurn(tid, site int) (taken bool) {
 
 // noteHeld records whether a thread is held.
 func (d *steered) noteHeld() {
+	d.watched.Store(d.waitsForStay())
 	d.holding.Store(d.state.Held() > 0 || d.meeting != nil && d.meeting.holds() || d.delays != nil && d.delays.Holds() || d.turns != nil && d.turns.Holds())
 }
 
@@ -337,6 +342,7 @@ func (d *steered) Ended(tid int) {
 	}
 	defer d.noteHeld()
 	delete(d.early, tid)
+	delete(d.staying.stays, tid)
 	d.probes.Forget(tid, len(d.plan.Sites))
 	d.exact.ended(tid)
 	if m := d.meeting; m != nil {
@@ -371,6 +377,9 @@ func (d *steered) Tick() {
 		return
 	}
 	now := time.Now()
+	if d.lookForStay(now); d.watched.Load() {
+		d.noteHeld()
+	}
 	if !d.holding.Load() || now.Sub(d.looked) < d.every()/2 {
 		return
 	}
@@ -429,6 +438,7 @@ func (s *Session) Steered() (steer.Outcome, error) {
 		return steer.Outcome{}, errors.New("the program was not steered")
 	}
 	out := s.steered.state.Outcome()
+	out.Stayed = s.steered.staying.stayed()
 	if m := s.steered.meeting; m != nil {
 		if out.Met = m.state.Met(); out.Met == nil && out.Diverged == 0 {
 			out.Reason = m.state.Reason()

@@ -526,6 +526,8 @@ func setupFailed(err *tries.SetupError) string {
 func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 	race := f.Kind == finding.Race
 	switch {
+	case !race && a.Outcome.Stayed && spins(f):
+		return ""
 	case race && a.Outcome.Met != nil, !race && a.Outcome.Held == 0 && slices.ContainsFunc(a.Hangs, func(h hang) bool { return h.is(hangOf(f)) }):
 		return ""
 	case a.Failed != "":
@@ -538,6 +540,14 @@ func (a *tryAnswer) unconfirmed(f *report.Finding) string {
 		return "another deadlock happened"
 	}
 	return "the threads were at their requests at the same time, and went on"
+}
+
+// spins reports whether the threads of a deadlock wait for spin locks alone: none of them leaves its request then before
+// another one has left its own.
+func spins(f *report.Finding) bool {
+	return f.Kind == finding.Deadlock && !slices.ContainsFunc(f.Evidence, func(s report.Step) bool {
+		return !s.Op.IsAcquire() || s.Object == nil || s.Object.Kind != event.KindSpin
+	})
 }
 
 // plan returns a schedule for the loader. Calls have the numbers that they had in the run.

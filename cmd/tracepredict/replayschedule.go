@@ -378,6 +378,12 @@ func (s *schedule) Done(tid, gate int) { s.stands(tid, "behind: "+s.plan.Gates[g
 // Complete implements loader.Following.
 func (s *schedule) Complete() (leave bool) { return s.gdb && s.finding.Kind.Specified() }
 
+// Stayed implements loader.Following.
+func (s *schedule) Stayed() (leave bool) {
+	fmt.Fprintln(s.stderr, "tracepredict: the threads spin, and do not return from these calls")
+	return s.gdb
+}
+
 // Met implements loader.Following.
 func (s *schedule) Met(tids [2]int) (leave bool) {
 	for i, tid := range tids {

@@ -111,6 +111,9 @@ type Outcome struct {
 	Reason   string `json:"reason,omitempty"` // why it did; "" if it did not
 	// Held is the number of threads that are held.
 	Held int `json:"held,omitempty"`
+	// Stayed reports that the threads came to the calls of their last gates, and then ran in these until they were not
+	// looked at any longer, and the program was ended.
+	Stayed bool `json:"stayed,omitempty"`
 	// Met is what became of Plan.Pair; nil: the threads did not meet, and Reason says why.
 	Met *Met `json:"met,omitempty"`
 }

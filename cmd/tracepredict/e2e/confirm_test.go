@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -109,6 +110,16 @@ func TestConfirmOpposite(t *testing.T) {
 				t.Errorf("deadlocks: %s", printed(t, found))
 			}
 		})
+	}
+}
+
+// TestConfirmSpins: a deadlock of spin locks that the program has made itself is seen by that its threads do not return.
+func TestConfirmSpins(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	found := confirm(t, "deadlock", build(t, "gcc", "own_spins.c", "-O1", "-g", "-pthread"))
+	if runtime.GOARCH == "amd64" && (len(found) != 1 || found[0].Confirmation == nil || !found[0].Confirmation.Confirmed) {
+		t.Errorf("deadlocks: %s", printed(t, found))
 	}
 }
 

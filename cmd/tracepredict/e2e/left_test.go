@@ -35,6 +35,7 @@ func (l *leaver) Reached(tid, _ int) {
 
 func (*leaver) Done(int, int)   {}
 func (*leaver) Complete() bool  { return false }
+func (*leaver) Stayed() bool    { return false }
 func (*leaver) Met([2]int) bool { return false }
 
 // TestLeftWhereHeld: of a program that is left stopped, the threads that were held have executed nothing since, the others
