@@ -77,7 +77,8 @@ func TestReplaySchedule(t *testing.T) {
 			tool := startTool(t, childOptions{Stdin: nothing(t)}, slices.Concat([]string{"replay-schedule"}, c.replay, []string{file}, which, []string{"--", copied(t, program)})...)
 			tool.want(66)
 			wantPrinted(t, tool.err.String(), c.printed...)
-			if out := tool.out.String(); out != c.output && c.output != "*" {
+			hung := strings.Contains(tool.err.String(), "the program hangs") // as shop may behind the race
+			if out := tool.out.String(); out != c.output && c.output != "*" && !hung {
 				t.Errorf("the program printed %q", out)
 			}
 		})
@@ -150,7 +151,8 @@ func TestReplayScheduleGDB(t *testing.T) {
 				wantPrinted(t, looks.out.String(), p)
 			}
 			tool.want(66)
-			if out := tool.out.String(); out != c.output && c.output != "*" {
+			hung := strings.Contains(tool.err.String(), "the program hangs") // as shop may behind the race
+			if out := tool.out.String(); out != c.output && c.output != "*" && !hung {
 				t.Errorf("the program printed %q", out)
 			}
 		})
