@@ -57,14 +57,18 @@ func (r *Report) AddThreadStates(states []run.ThreadState, names run.Namer) {
 
 // addBlocks enters whom the threads that wait for locks wait for.
 func (r *Report) addBlocks() {
+	at := map[event.ThreadID]int{}
+	for i := range r.ThreadStates {
+		at[r.ThreadStates[i].Thread.ID] = i
+	}
 	for i := range r.ThreadStates {
 		d := &r.ThreadStates[i]
 		if !d.Step.Op.IsAcquire() || d.Step.Object == nil {
 			continue
 		}
-		for j := range r.ThreadStates {
-			if by := &r.ThreadStates[j]; slices.Contains(d.By, by.Thread.ID) {
-				by.blocks(Quoted(d.Step.Object), d.Thread.ID)
+		for _, by := range d.By {
+			if j, known := at[by]; known {
+				r.ThreadStates[j].blocks(Quoted(d.Step.Object), d.Thread.ID)
 			}
 		}
 	}

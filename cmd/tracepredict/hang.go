@@ -44,7 +44,7 @@ type hangWatcher struct {
 	// puts that.
 	coreOf *hang
 	core   string
-	// bounded: a hang that ends when a thread gives up waiting is no other than one that lasts.
+	// bounded: a hang that ends when a thread gives up waiting is handled as one that lasts.
 	bounded bool
 	// takes handles a hang in place of --on-hang, and returns false if it does not; nil: it handles none.
 	takes func(*finding.Finding) bool
