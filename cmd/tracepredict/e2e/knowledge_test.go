@@ -239,7 +239,7 @@ func TestKernelMonitorRefuses(t *testing.T) {
 func TestNamedThreads(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	program := build(t, "gcc", "named.c", "-O1", "-g", "-pthread")
+	program := build(t, "gcc", "named_threads.c", "-O1", "-g", "-pthread")
 	file := specFile(t, `
 thread managers = name "manager"
 thread boss = 1 of managers

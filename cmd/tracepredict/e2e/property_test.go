@@ -281,7 +281,7 @@ func TestLockOfStructure(t *testing.T) {
 func TestPartialVerdicts(t *testing.T) {
 	needBPF(t)
 	t.Parallel()
-	program := build(t, "gcc", "named.c", "-O1", "-g", "-pthread")
+	program := build(t, "gcc", "named_threads.c", "-O1", "-g", "-pthread")
 	file := specFile(t, `
 event approved = call approve
 event pays = call pay

@@ -1,66 +1,74 @@
-/* A manager approves a loan, and a clerk pays it, who knows of that only with "told". The threads have one start routine, and
- * names: "self" each gives itself one, "creator" main does, "renamed" they have got another one before, "none" nobody does. */
-#define _GNU_SOURCE
+// Locks that lie in all sorts of places, each pair of them taken in both orders.
 #include <pthread.h>
-#include <semaphore.h>
-#include <string.h>
-#include <sys/prctl.h>
+#include <sched.h>
+#include <stdlib.h>
 
-#define KEEP __attribute__((noipa))
+struct account {
+	long balance;
+	pthread_mutex_t mu;
+};
+typedef struct {
+	pthread_mutex_t guard;
+} ticket;
+struct server {
+	long hits;
+	struct { long n; pthread_mutex_t lock; } per_cpu[4];
+} server;
+static struct { pthread_mutex_t *first, *second; } pair;
 
-static const char *how;
-static sem_t named;
-
-KEEP void approve(void)
-{
+static void locked(pthread_mutex_t *m, pthread_mutex_t *n) {
+	pthread_mutex_lock(m);
+	pthread_mutex_lock(n);
+	pthread_mutex_unlock(n);
+	pthread_mutex_unlock(m);
 }
 
-KEEP void pay(void)
-{
+__attribute__((noinline)) static void pass(pthread_mutex_t *m) { pthread_mutex_lock(m); }
+
+static void *forth(void *p) {
+	(void)p;
+	locked(pair.first, pair.second);
+	return 0;
 }
 
-static void *work(void *arg)
-{
-	const char *name = arg;
+static volatile int turn; // no order that anybody sees
 
-	if (!strcmp(how, "renamed"))
-		prctl(PR_SET_NAME, "idle");
-	if (!strcmp(how, "creator"))
-		sem_wait(&named);
-	else if (strcmp(how, "none"))
-		prctl(PR_SET_NAME, name);
-	if (!strcmp(name, "manager"))
-		approve();
-	else
-		pay();
-	return NULL;
+static void *back(void *p) {
+	(void)p;
+	while (!turn)
+		sched_yield();
+	locked(pair.second, pair.first);
+	return 0;
 }
 
-static pthread_t start(const char *name)
-{
-	pthread_t thread;
-
-	pthread_create(&thread, NULL, work, (void *)name);
-	if (!strcmp(how, "creator")) {
-		pthread_setname_np(thread, name);
-		sem_post(&named);
-	}
-	return thread;
+static void cross(pthread_mutex_t *a, pthread_mutex_t *b) {
+	pthread_t s, t;
+	pair.first = a, pair.second = b, turn = 0;
+	pthread_create(&t, 0, back, 0);
+	pthread_create(&s, 0, forth, 0);
+	pthread_join(s, 0);
+	turn = 1;
+	pthread_join(t, 0);
 }
 
-int main(int argc, char **argv)
-{
-	int told = argc > 2 && !strcmp(argv[2], "told");
-	pthread_t manager, clerk;
+__attribute__((noinline)) static struct account *account_new(void) {
+	struct account *a = calloc(1, sizeof *a);
+	pthread_mutex_init(&a->mu, 0);
+	return a;
+}
 
-	how = argc > 1 ? argv[1] : "self";
-	sem_init(&named, 0, 0);
-	manager = start("manager");
-	if (told)
-		pthread_join(manager, NULL);
-	clerk = start("clerk-1");
-	if (!told)
-		pthread_join(manager, NULL);
-	pthread_join(clerk, NULL);
+int main(void) {
+	pthread_mutex_t mine = PTHREAD_MUTEX_INITIALIZER;
+	ticket *t = calloc(1, sizeof *t);
+	struct account *a = account_new(), *b = account_new();
+	pass(&t->guard);
+	pthread_mutex_unlock(&t->guard);
+	pthread_mutex_t *plain = malloc(sizeof *plain);
+	pthread_mutex_init(plain, 0);
+	pthread_mutex_lock(&mine);
+	pthread_mutex_unlock(&mine);
+	cross(&a->mu, &b->mu);
+	cross(&server.per_cpu[2].lock, &t->guard);
+	cross(plain, &mine);
 	return 0;
 }
