@@ -5,6 +5,7 @@
 #ifndef TRACEPREDICT_CHANNEL_H
 #define TRACEPREDICT_CHANNEL_H
 
+#include "file.h"
 #include "kernel.h"
 #include "record.h"
 #include "syscall.h"
@@ -33,13 +34,6 @@ struct file {
 	struct inode *f_inode;
 	unsigned int f_flags;
 	void *private_data;
-} CORE;
-struct fdtable {
-	unsigned int max_fds;
-	struct file **fd;
-} CORE;
-struct files_struct {
-	struct fdtable *fdt;
 } CORE;
 struct in6_addr {
 	__u32 words[4];
@@ -276,20 +270,6 @@ static __always_inline void socket_channel(struct channel *c, struct file *f, bo
 	there = __builtin_bswap16(BPF_CORE_READ(sk, __sk_common.skc_dport));
 	here = __builtin_bswap16(BPF_CORE_READ((struct inet_sock *)sk, inet_sport));
 	c->key = send ? here << 16 | there : there << 16 | here;
-}
-
-/* Returns the open file behind a descriptor of the current thread; null if there is none. */
-static __always_inline struct file *file_of(__s32 fd)
-{
-	struct task_struct *task = (void *)bpf_get_current_task();
-	struct fdtable *table = BPF_CORE_READ(task, files, fdt);
-	struct file **files = BPF_CORE_READ(table, fd);
-	struct file *f = 0;
-
-	if (fd < 0 || fd >= BPF_CORE_READ(table, max_fds))
-		return 0;
-	bpf_probe_read_kernel(&f, sizeof(f), files + fd);
-	return f;
 }
 
 /* Returns the key of the listener that a socket is about to be; 0 if it can be none. */

@@ -5,6 +5,7 @@
 #ifndef TRACEPREDICT_RANGE_H
 #define TRACEPREDICT_RANGE_H
 
+#include "file.h"
 #include "one_word.h"
 #include "operand.h"
 #include "pending.h"
@@ -137,6 +138,8 @@ static __always_inline struct range range_of(struct pt_regs *ctx, struct site *s
 	struct access_site *a = &site->access;
 	struct range r = {object_of(ctx, site), a->span};
 
+	if (a->table_disp && !file_of(reg(ctx, a->table_disp - 1)))
+		r.size = 0;
 	if (a->times)
 		r.size *= reg(ctx, a->times - 1);
 	if (a->extra)

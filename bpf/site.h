@@ -103,12 +103,13 @@ enum {
 
 /* An access of a variable. Registers with "plus one" are 0 for none. */
 struct access_site {
-	__u64 imm;        /* FROM_IMM: the value */
-	__s64 home;       /* see enum reach */
-	__u32 span;       /* bytes; see enum reach */
-	__u32 stride;     /* bytes, not 0, where reach needs it */
-	__s32 table_disp; /* REACH_TABLE */
-	__u32 watched;    /* of on_shared: the variable's index in watched */
+	__u64 imm;    /* FROM_IMM: the value */
+	__s64 home;   /* see enum reach */
+	__u32 span;   /* bytes; see enum reach */
+	__u32 stride; /* bytes, not 0, where reach needs it */
+	__s32 table_disp; /* REACH_TABLE; of REACH_RANGE a register that holds a descriptor, plus one: if that is
+			   * not open, the call fails; 0: none does */
+	__u32 watched; /* of on_shared: the variable's index in watched */
 	__u8 value_from, value_reg;
 	__u8 width;            /* bytes of the value, and of the variable */
 	__u8 extra;            /* a register whose value is recorded too, plus one */

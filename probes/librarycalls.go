@@ -35,6 +35,8 @@ type memoryRange struct {
 	least int
 	// at is how far behind the argument the memory begins, and bytes its size, of one of count; 0: one byte.
 	at, bytes int
+	// descriptor is the argument that is the number of an open file, without which nothing is accessed; 0: none is.
+	descriptor int
 }
 
 func reads(pointer int, sizes ...int) memoryRange { return rangeOf(pointer, sizes) }
@@ -70,6 +72,12 @@ func (r memoryRange) firstByte() memoryRange {
 // asReturned returns the range of as many elements as the result says.
 func (r memoryRange) asReturned() memoryRange {
 	r.returned = true
+	return r
+}
+
+// ifOpen returns the range that is accessed if the number that an argument is is that of an open file.
+func (r memoryRange) ifOpen(descriptor int) memoryRange {
+	r.descriptor = descriptor
 	return r
 }
 
@@ -121,7 +129,7 @@ var libraryRanges = map[string][]memoryRange{
 	"sprintf":  {writes(1).asPrinted()},
 	"snprintf": {writes(1, 2).asPrinted()},
 
-	"write":  {reads(2, 3)},
+	"write":  {reads(2, 3).ifOpen(1)},
 	"read":   {writes(2, 3).asReturned()},
 	"fwrite": {reads(1, 3, 2)},
 	"fread":  {writes(1, 3, 2).asReturned()},
@@ -345,6 +353,9 @@ func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site
 	}
 	if r.first {
 		d.Stride = 1
+	}
+	if r.descriptor > 0 {
+		d.TableDisp = 1 + int32(b.argument(r.descriptor))
 	}
 	return s
 }

@@ -20,7 +20,7 @@ func TestLibraryCalls(t *testing.T) {
 		"copied": "memcpy", "source": "memcpy", "cleared": "memset", "moved": "memmove", "first": "strcpy", "printed": "snprintf",
 		"measured": "strlen", "large": "memset", "received": "read", "filed": "fread", "sent": "write", "stacked": "memcpy",
 		"lined": "fgets", "scanned": "sscanf", "sorted": "qsort", "timed": "clock_gettime", "unscanned": "", "failed": "",
-		"locked": "", "handed": "", "piped": "", "blocked": "", "beside": "", "short": "", "private": "",
+		"locked": "", "handed": "", "piped": "", "blocked": "", "beside": "", "short": "", "private": "", "closed": "",
 	} {
 		t.Run(way, func(t *testing.T) {
 			trace := filepath.Join(t.TempDir(), "run.trace")

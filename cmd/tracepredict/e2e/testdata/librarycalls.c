@@ -76,7 +76,7 @@ static __attribute__((noipa)) void scan(struct message *m, const char *from) { s
 static __attribute__((noipa)) void look_at_clock(struct message *m, int clock) { seen = clock_gettime(clock, (void *)m->text); }
 static int order(const void *a, const void *b) { return 0; }
 static __attribute__((noipa)) void sort(struct message *m) { qsort(m->text, length / 2, 2, order); }
-static __attribute__((noipa)) void dispatch(struct message *m) { seen = write(ends[1], m->text, length); }
+static __attribute__((noipa)) void dispatch(struct message *m) { seen = write(is("closed") ? -1 : ends[1], m->text, length); }
 static __attribute__((noipa)) void half(char *to, const char *from, int n) { memcpy(to, from, n); }
 static __attribute__((noipa)) void look(struct message *m, int at) { seen = m->text[at]; }
 static __attribute__((noipa)) void change(struct message *m, int at) { m->text[at] = 'x'; }
@@ -118,7 +118,7 @@ static void *first(void *arg)
 		look_at_clock(m, CLOCK_MONOTONIC);
 	} else if (is("sorted")) {
 		sort(m);
-	} else if (is("sent")) {
+	} else if (is("sent") || is("closed")) {
 		dispatch(m);
 	} else if (is("locked")) {
 		pthread_mutex_lock(&guard);
@@ -162,7 +162,7 @@ static void *second(void *arg)
 	pass_lock();
 	if (is("copied") || is("stacked") || is("sorted") || is("moved") || is("received") || is("filed") || is("piped")) {
 		look(m, 9);
-	} else if (is("source") || is("sent") || is("measured")) {
+	} else if (is("source") || is("sent") || is("closed") || is("measured")) {
 		change(m, 3);
 	} else if (is("cleared")) {
 		memset(&own, 'b', sizeof(own));
