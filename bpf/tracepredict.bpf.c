@@ -38,7 +38,7 @@
  *   sched.h                on_fork, on_exit, on_exec, list_tasks: the life of threads
  *   watch.h                on_watch and its helpers: hardware watchpoints
  *   io.h                   on_call_in, on_call_out: what orders threads through the kernel
- *   syscall.h, channel.h   system calls, and what is behind a descriptor
+ *   syscall.h, channel.h   system calls, and what is behind a descriptor (file.h)
  *   message.h              messages through channels and futexes
  *   notices.h, notice.h    what carries no bytes: ready.h, connection.h, semaphore.h, filelock.h,
  *                          descriptor.h, child.h
