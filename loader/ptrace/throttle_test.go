@@ -88,7 +88,11 @@ func TestHold(t *testing.T) {
 
 // TestHoldUntraced: a program that computes is in a stop of ptrace once Hold returns, and runs untraced after Release.
 func TestHoldUntraced(t *testing.T) {
-	program := exec.Command("sh", "-c", "while :; do :; done")
+	program := exec.Command("sh", "-c", "echo; while :; do :; done")
+	out, err := program.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := program.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,6 +101,9 @@ func TestHoldUntraced(t *testing.T) {
 		_ = program.Process.Kill()
 		_ = program.Wait()
 	}()
+	if _, err := out.Read(make([]byte, 1)); err != nil { // before, it may sleep for want of its code
+		t.Fatal(err)
+	}
 	var unread fill
 	b := NewThrottle(&unread, func() []int { return []int{pid} })
 	detached := make(chan bool, 1)
