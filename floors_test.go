@@ -69,7 +69,7 @@ var floors = []floor{
 	{"observer", []string{"bpf", "observer/*"}, "the observer makes events and knows no analysis"},
 	{"analysis/finding/reason", []string{"observer/event"}, "a reason speaks of threads, objects and places, and knows no finding"},
 	{"analysis/finding", []string{"analysis/finding/reason", "observer/event"}, "a finding speaks of events alone"},
-	{"analysis/report", []string{"analysis/finding", "analysis/finding/reason", "observer/event", "observer/run", "probes/libname"}, "the report of a run is data, and knows no format"},
+	{"analysis/report", []string{"analysis/finding", "analysis/finding/reason", "analysis/verdict", "observer/event", "observer/run", "probes/libname"}, "the report of a run is data, and knows no format"},
 	{"analysis/report/reporttest", []string{"analysis/finding", "analysis/finding/reason", "analysis/report", "observer/event", "observer/run"}, "findings for tests of all formats"},
 	{"analysis/report/format", []string{"analysis/report", "analysis/report/*"}, "the table of formats knows them all, and nothing else of a run"},
 	{"analysis/report/junit", []string{"analysis/report", "analysis/report/text"}, "where a format has a place for text, it is that for people"},

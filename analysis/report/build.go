@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
+	"github.com/tracepredict/tracepredict/analysis/verdict"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
 )
@@ -112,6 +113,8 @@ func (b *builder) finding(f finding.Finding) Finding {
 	}
 	b.subject(&out)
 	out.Reason, out.Property, out.Rule, out.Message = b.reason(&f.Reason), Clean(f.Property), finding.Rule(Clean(string(f.Rule))), Clean(f.Message)
+	harmless := verdict.Harmless(&f)
+	out.Harmless = b.reason(&harmless)
 	if f.Scope != nil {
 		out.Scope = new(finding.Scope)
 		*out.Scope = cleaned(*f.Scope)

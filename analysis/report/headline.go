@@ -13,7 +13,7 @@ import (
 
 // Headline returns the verdict in one line: what was found and in what program.
 func Headline(r Report) string {
-	return fmt.Sprintf("tracepredict: %s in %s", verdict(r), observed(r.Run))
+	return fmt.Sprintf("tracepredict: %s in %s", outcome(r), observed(r.Run))
 }
 
 // Summary returns the verdict with the size of the run.
@@ -56,8 +56,8 @@ func observed(r Run) string {
 	return program
 }
 
-// verdict returns "1 deadlock, 2 races predicted; 1 race potential".
-func verdict(r Report) string {
+// outcome returns "1 deadlock, 2 races predicted; 1 race potential".
+func outcome(r Report) string {
 	fs := r.Causes()
 	if len(fs) == 0 && r.Run.Properties != nil && !r.Run.Properties.Complete {
 		return "no findings on the part of the runs that was checked,"

@@ -111,7 +111,9 @@ type Report struct {
 // Finding is a finding.Finding with names for identifiers.
 type Finding struct {
 	finding.Finding
-	Reason    string // a sentence without its full stop, for finding.Finding.Reason; "" if there is none
+	Reason string // a sentence without its full stop, for finding.Finding.Reason; "" if there is none
+	// Harmless is, in the same form, why what the finding says may be no error even if it happens.
+	Harmless  string
 	Objects   []Object
 	Mentioned []Thread // all threads that the finding refers to, by ID
 	Evidence  []Step

@@ -35,14 +35,8 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) rea
 			}
 		}
 		own := processesOf(f.Evidence, names)
-		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Polled != 0 }); i >= 0 && f.Kind == finding.Race {
-			return reason.Reason{What: reason.PerhapsWaits, Thread: f.Evidence[i].Thread}
-		}
-		if why := wider(f); why.Given() {
+		if why := unintended(f); why.Given() {
 			return why
-		}
-		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&(event.Untyped|event.Atomic) == event.Untyped }); i >= 0 && f.Kind == finding.Race {
-			return reason.Reason{What: reason.PerhapsAtomic, Thread: f.Evidence[i].Thread}
 		}
 		if f.Confidence == finding.Predicted {
 			if why := firstOf(temporary(f), severalLives(f, names, untracked(s.Untracked, f, own)), acrossProcesses(own)); why.Given() {
@@ -94,13 +88,33 @@ func unexplained(x *finding.Step) reason.Reason {
 	return r
 }
 
-// wider returns the reason for doubt that the source may not read what the instruction of a race's load does.
-func wider(f *finding.Finding) reason.Reason {
-	i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&event.Wider != 0 })
-	if i < 0 || f.Kind != finding.Race {
+// Harmless returns the reason why what a finding says may be no error even if it happens; none if there is no such reason.
+func Harmless(f *finding.Finding) reason.Reason {
+	if f.Reason.What == reason.Learned {
+		return f.Reason
+	}
+	return firstOf(unintended(f), temporary(f))
+}
+
+// unintended returns the reason for doubt that the source may not say what the instructions of a race do: its accesses may
+// be atomic ones, or read less.
+func unintended(f *finding.Finding) reason.Reason {
+	if f.Kind != finding.Race {
 		return reason.Reason{}
 	}
-	return reason.Reason{What: reason.PerhapsWider, Thread: f.Evidence[i].Thread}
+	for _, doubt := range []struct {
+		what      reason.What
+		mask, set event.Flags
+	}{
+		{reason.PerhapsWaits, event.Polled, event.Polled},
+		{reason.PerhapsWider, event.Wider, event.Wider},
+		{reason.PerhapsAtomic, event.Untyped | event.Atomic, event.Untyped},
+	} {
+		if i := slices.IndexFunc(f.Evidence, func(e finding.Step) bool { return e.Flags&doubt.mask == doubt.set }); i >= 0 {
+			return reason.Reason{What: doubt.what, Thread: f.Evidence[i].Thread}
+		}
+	}
+	return reason.Reason{}
 }
 
 // temporary returns the reason for doubt that a wait of a deadlock has a time limit.

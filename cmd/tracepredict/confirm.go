@@ -374,6 +374,8 @@ func (t *trying) finding(f *report.Finding) *report.Confirmation {
 			switch {
 			case f.Kind == finding.Race:
 				out.How = t.met(f, plan(n), answer.Outcome.Met, time.Until(end))
+			case f.HasTimeout:
+				out.How = "the program was run again along the schedule, and hung; it was ended before a thread could give up"
 			case f.Kind.Specified():
 				out.How = "the program was run again along the schedule, and violated " + f.Property
 			}

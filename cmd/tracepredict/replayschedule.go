@@ -215,7 +215,7 @@ func chooseConfirmed(rep *report.Report, which string) (f *report.Finding, numbe
 	var fits, confirmed []*report.Finding
 	for _, c := range causes {
 		for _, f := range append([]*report.Finding{c.Lead}, c.Others...) {
-			if f.Confirmation != nil && f.Confirmation.Confirmed {
+			if f.Confirmation != nil && (f.Confirmation.Confirmed || f.Confirmation.Happened) {
 				confirmed = append(confirmed, f)
 			}
 			if which != "" && (numbers[f] == which || strings.HasPrefix(f.Fingerprint, which)) {

@@ -10,6 +10,7 @@ import (
 // Confirmation is what tracepredict's report says of confirming a finding.
 type Confirmation struct {
 	Confirmed bool
+	Happened  bool          // another run has shown it, and it may be harmless even so
 	Try       int           // the last one, from 1; 0: there was none
 	Time      time.Duration `json:"time_ns"`  // of the last try
 	Total     time.Duration `json:"total_ns"` // of all tries
@@ -35,6 +36,8 @@ func (c *Confirmation) Text() string {
 		return "not tried"
 	case c.Confirmed:
 		return fmt.Sprintf("confirmed (try %d, %.1f s)", c.Try, c.Time.Seconds())
+	case c.Happened:
+		return fmt.Sprintf("happened (try %d, %.1f s)", c.Try, c.Time.Seconds())
 	case c.Try == 0:
 		return "not tried: " + c.Why()
 	}

@@ -13,9 +13,10 @@ import (
 type outcome int
 
 const (
-	yes     outcome = iota
-	no              // in none of its tries
-	untried         // the tool says why, or it tries no finding of that kind
+	yes      outcome = iota
+	no               // in none of its tries
+	happened         // which does not say whether it is an error
+	untried          // the tool says why, or it tries no finding of that kind
 )
 
 func (r row) outcome() outcome {
@@ -24,6 +25,8 @@ func (r row) outcome() outcome {
 		return untried
 	case r.tried.Confirmed:
 		return yes
+	case r.tried.Happened:
+		return happened
 	}
 	return no
 }
@@ -52,10 +55,11 @@ func innocentConfirmed(rows []row) (wrong []row) {
 func renderConfirmed(rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made with `make verdicts` on %s.\n\n", figures.Machine())
-	b.WriteString("| defective programs | all | confirmed | not confirmed | not tried | confirmed, of those tried |\n| --- | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| defective programs | all | confirmed | happened | not confirmed | not tried | confirmed, of those tried |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range []level{predicted, likely} {
 		n := confirmations(rows, l)
-		fmt.Fprintf(&b, "| %v | %d | %d | %d | %d | %s |\n", l, n[yes]+n[no]+n[untried], n[yes], n[no], n[untried], percent(n[yes], n[yes]+n[no]))
+		tried := n[yes] + n[happened] + n[no]
+		fmt.Fprintf(&b, "| %v | %d | %d | %d | %d | %d | %s |\n", l, tried+n[untried], n[yes], n[happened], n[no], n[untried], percent(n[yes], tried))
 	}
 	innocents, _ := count(rows)
 	fmt.Fprintf(&b, "\nInnocent programs with a finding that was confirmed: %d of %d.\n", len(innocentConfirmed(rows)), innocents.of(none))
@@ -63,7 +67,7 @@ func renderConfirmed(rows []row) string {
 	for _, part := range []struct {
 		title string
 		outcome
-	}{{"Defective, but not confirmed", no}, {"Defective, and not tried", untried}} {
+	}{{"Defective, and happened, but perhaps harmless", happened}, {"Defective, but not confirmed", no}, {"Defective, and not tried", untried}} {
 		var of []row
 		for _, r := range rows {
 			if !r.innocent() && (r.level == predicted || r.level == likely) && r.outcome() == part.outcome {

@@ -183,24 +183,26 @@ func confirmedRow(innocent bool, l level, c *trial.Confirmation) []row {
 
 func TestRenderConfirmed(t *testing.T) {
 	yes, no := &trial.Confirmation{Confirmed: true, Try: 1}, &trial.Confirmation{Try: 5, Reason: "diverged at step 2: T2 reads x: late"}
+	harmless := &trial.Confirmation{Happened: true, Try: 2}
 	text := renderConfirmed(slices.Concat(
-		confirmedRow(false, predicted, yes), confirmedRow(false, predicted, no), confirmedRow(false, predicted, yes), rowsOf(false, predicted),
-		confirmedRow(false, likely, &trial.Confirmation{Reason: "no schedule"}), rowsOf(false, observed), confirmedRow(true, likely, no), confirmedRow(true, likely, yes)))
+		confirmedRow(false, predicted, yes), confirmedRow(false, predicted, no), confirmedRow(false, predicted, yes), confirmedRow(false, predicted, harmless), rowsOf(false, predicted),
+		confirmedRow(false, likely, &trial.Confirmation{Reason: "no schedule"}), rowsOf(false, observed), confirmedRow(true, likely, no), confirmedRow(true, likely, yes), confirmedRow(true, likely, harmless)))
 	for _, want := range []string{
-		"| predicted | 4 | 2 | 1 | 1 | 66 % |\n", "| likely | 1 | 0 | 0 | 1 | none |\n",
-		"confirmed: 1 of 2.\n",
+		"| predicted | 5 | 2 | 1 | 1 | 1 | 50 % |\n", "| likely | 1 | 0 | 0 | 0 | 1 | none |\n",
+		"confirmed: 1 of 3.\n",
 		"| `ppredicted` | predicted | race: std::vector&lt;int> | not confirmed: diverged: late |\n",
+		"| `ppredicted` | predicted | race: std::vector&lt;int> | happened (try 2, 0.0 s) |\n",
 		"| `plikely` | likely | race: std::vector&lt;int> | not tried: no schedule |\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if n := strings.Count(text, "| `p"); n != 4 {
+	if n := strings.Count(text, "| `p"); n != 5 {
 		t.Errorf("%d programs are listed:\n%s", n, text)
 	}
-	if n := strings.Count(renderConfirmed(nil), "None.\n"); n != 3 {
-		t.Errorf("%d of 3 lists are empty", n)
+	if n := strings.Count(renderConfirmed(nil), "None.\n"); n != 4 {
+		t.Errorf("%d of 4 lists are empty", n)
 	}
 }
 

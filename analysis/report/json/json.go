@@ -67,6 +67,7 @@ type jsonFinding struct {
 	Kind       finding.Kind       `json:"kind"`
 	Confidence finding.Confidence `json:"confidence"`
 	Reason     string             `json:"reason,omitempty"`
+	Harmless   string             `json:"harmless,omitempty"` // why it may be no error even if it happens
 	*finding.Finding
 	Evidence []jsonStep `json:"evidence"`
 	Witness  []jsonStep `json:"witness"`
@@ -338,7 +339,7 @@ func guarded(w run.Watched) run.Watched {
 
 // finding returns the form of a finding. The order of the stacks' numbers is that in which they are met here.
 func (e *encoder) finding(f report.Finding) jsonFinding {
-	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation, Runs: f.Runs, Steering: f.Steering}
+	out := jsonFinding{Kind: f.Kind, Confidence: f.Confidence, Reason: f.Reason, Harmless: f.Harmless, Finding: &f.Finding, ThreadCount: f.ThreadCount, Fingerprint: f.Fingerprint, Cause: e.causes[f.Fingerprint], Suppression: f.Suppression, Confirmation: f.Confirmation, Runs: f.Runs, Steering: f.Steering}
 	out.Evidence, out.Lost = e.steps(f.Evidence, sideFrames), e.steps(f.Lost, sideFrames)
 	out.Witness, out.Sketch, out.Observed = e.steps(f.StepsShown(f.Witness), 1), e.steps(f.Sketch, 1), e.steps(f.StepsShown(f.Observed), 1)
 	out.Depends = each(f.Depends, func(d report.Dependency) jsonDependency {

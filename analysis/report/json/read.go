@@ -190,7 +190,7 @@ func (d *decoder) finding(j *jsonFinding) (out report.Finding, err error) {
 		j.Finding = &finding.Finding{}
 	}
 	out = report.Finding{
-		Finding: *j.Finding, Reason: j.Reason, ThreadCount: j.ThreadCount, Explains: j.Explains, Fingerprint: j.Fingerprint,
+		Finding: *j.Finding, Reason: j.Reason, Harmless: j.Harmless, ThreadCount: j.ThreadCount, Explains: j.Explains, Fingerprint: j.Fingerprint,
 		Suppression: j.Suppression, Confirmation: j.Confirmation, Runs: j.Runs, Steering: j.Steering,
 	}
 	f := &out.Finding

@@ -136,6 +136,9 @@ func properties(f *report.Finding) map[string]any {
 	}
 	if f.Confirmation != nil {
 		out["confirmed"] = f.Confirmation.Confirmed
+		if f.Confirmation.Happened {
+			out["happened"] = true
+		}
 	}
 	if len(f.Assumes) > 0 {
 		out["assumes"] = f.Assumes
