@@ -55,11 +55,11 @@ func innocentConfirmed(rows []row) (wrong []row) {
 func renderConfirmed(rows []row) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made with `make verdicts` on %s.\n\n", figures.Machine())
-	b.WriteString("| defective programs | all | confirmed | happened | not confirmed | not tried | confirmed, of those tried |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
+	b.WriteString("| defective programs | all | confirmed | not confirmed | happened | not tried | confirmed, of those that a run can confirm |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: |\n")
 	for _, l := range []level{predicted, likely} {
 		n := confirmations(rows, l)
-		tried := n[yes] + n[happened] + n[no]
-		fmt.Fprintf(&b, "| %v | %d | %d | %d | %d | %d | %s |\n", l, tried+n[untried], n[yes], n[happened], n[no], n[untried], percent(n[yes], tried))
+		settled := n[yes] + n[no]
+		fmt.Fprintf(&b, "| %v | %d | %d | %d | %d | %d | %s |\n", l, settled+n[happened]+n[untried], n[yes], n[no], n[happened], n[untried], percent(n[yes], settled))
 	}
 	innocents, _ := count(rows)
 	fmt.Fprintf(&b, "\nInnocent programs with a finding that was confirmed: %d of %d.\n", len(innocentConfirmed(rows)), innocents.of(none))

@@ -188,7 +188,7 @@ func TestRenderConfirmed(t *testing.T) {
 		confirmedRow(false, predicted, yes), confirmedRow(false, predicted, no), confirmedRow(false, predicted, yes), confirmedRow(false, predicted, harmless), rowsOf(false, predicted),
 		confirmedRow(false, likely, &trial.Confirmation{Reason: "no schedule"}), rowsOf(false, observed), confirmedRow(true, likely, no), confirmedRow(true, likely, yes), confirmedRow(true, likely, harmless)))
 	for _, want := range []string{
-		"| predicted | 5 | 2 | 1 | 1 | 1 | 50 % |\n", "| likely | 1 | 0 | 0 | 0 | 1 | none |\n",
+		"| predicted | 5 | 2 | 1 | 1 | 1 | 66 % |\n", "| likely | 1 | 0 | 0 | 0 | 1 | none |\n",
 		"confirmed: 1 of 3.\n",
 		"| `ppredicted` | predicted | race: std::vector&lt;int> | not confirmed: diverged: late |\n",
 		"| `ppredicted` | predicted | race: std::vector&lt;int> | happened (try 2, 0.0 s) |\n",
