@@ -209,13 +209,14 @@ func (m *meeting) tick(now time.Time, going, blocks func() bool) (err error) {
 		m.stepped = len(m.order)
 		return m.step(false)
 	}
-	if m.state.Holds() && blocks() {
+	if !m.state.Holds() {
+		return nil
+	}
+	if blocks() {
 		return m.tracee().Continue(m.state.Blocks())
 	}
-	if m.state.Holds() {
-		if tid := m.state.Tick(now, going()); tid != 0 {
-			return m.tracee().Continue(tid)
-		}
+	if tid := m.state.Tick(now, going()); tid != 0 {
+		return m.tracee().Continue(tid)
 	}
 	return nil
 }

@@ -11,15 +11,24 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestSetUp: a command that fails says why, and one that succeeds says nothing.
-func TestSetUp(t *testing.T) {
+// connected returns a server, and the tool's end of its connection.
+func connected(t *testing.T) (s *server, tool int) {
+	t.Helper()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := server{conn: os.NewFile(uintptr(fds[0]), "tool")}
-	defer s.conn.Close()
-	defer unix.Close(fds[1])
+	s = &server{conn: os.NewFile(uintptr(fds[0]), "tool")}
+	t.Cleanup(func() {
+		s.conn.Close()
+		unix.Close(fds[1])
+	})
+	return s, fds[1]
+}
+
+// TestSetUp: a command that fails says why, and one that succeeds says nothing.
+func TestSetUp(t *testing.T) {
+	s, _ := connected(t)
 	for _, c := range []struct{ command, want string }{
 		{"true", ""},
 		{"echo much; echo more >&2", ""},
@@ -35,13 +44,7 @@ func TestSetUp(t *testing.T) {
 
 // TestSetUpLate: a command that does not end is not waited for longer than the limit.
 func TestSetUpLate(t *testing.T) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := server{conn: os.NewFile(uintptr(fds[0]), "tool")}
-	defer s.conn.Close()
-	defer unix.Close(fds[1])
+	s, _ := connected(t)
 	if got, err := s.setUp("exec cat /dev/zero", 10*time.Millisecond); got != "had not ended after 0.0 s" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -51,14 +54,8 @@ func TestSetUpLate(t *testing.T) {
 // TestRestOfOrder: what is left of an order in the connection is not taken for the end of the tool, in which the server
 // would end.
 func TestRestOfOrder(t *testing.T) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := server{conn: os.NewFile(uintptr(fds[0]), "tool")}
-	defer s.conn.Close()
-	defer unix.Close(fds[1])
-	if _, err := unix.Write(fds[1], []byte("\n")); err != nil {
+	s, tool := connected(t)
+	if _, err := unix.Write(tool, []byte("\n")); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.setUp("exit 4", time.Minute); got != "ended with status 4" || err != nil {

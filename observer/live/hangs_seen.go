@@ -66,25 +66,11 @@ func (h *Hangs) steady(all []threadState) map[uint32]bool {
 	for i := range again {
 		l := &again[i]
 		if was := first[l.Tid]; was != nil && l.State == stateRuns && stackPointer(l) == stackPointer(was) {
-			out[l.Tid] = h.function(l) != 0 && h.function(l) == h.function(was)
+			now, before := h.function(l.Tgid, registers(l).PC), h.function(was.Tgid, registers(was).PC)
+			out[l.Tid] = now != 0 && now == before
 		}
 	}
 	return out
-}
-
-// function returns the address of the function that a thread was in when it came into the kernel last; 0 if that is not
-// known.
-func (h *Hangs) function(l *bpf.Sleeper) uint64 {
-	pc := registers(l).PC
-	seg, ok := h.Threads.Segment(int(l.Tgid), pc)
-	if !ok {
-		return 0
-	}
-	f, ok := seg.Module.Bin.FunctionAt(pc - seg.Bias)
-	if !ok {
-		return 0
-	}
-	return f.Lo + seg.Bias
 }
 
 // blockedThread returns the BlockedThread of a thread: its stack if it sleeps in any

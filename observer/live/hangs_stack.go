@@ -81,11 +81,16 @@ func (h *Hangs) start(l bpf.Sleeper, stack []uint64) uint64 {
 	if i == 0 || i == len(stack) {
 		return 0
 	}
-	seg, ok := h.Threads.Segment(pid, stack[i-1])
+	return h.function(l.Tgid, stack[i-1]-1)
+}
+
+// function returns the address of the function that has an instruction of a process; 0 if that is not known.
+func (h *Hangs) function(pid uint32, pc uint64) uint64 {
+	seg, ok := h.Threads.Segment(int(pid), pc)
 	if !ok {
 		return 0
 	}
-	fn, ok := seg.Module.Bin.FunctionAt(stack[i-1] - seg.Bias - 1)
+	fn, ok := seg.Module.Bin.FunctionAt(pc - seg.Bias)
 	if !ok {
 		return 0
 	}
