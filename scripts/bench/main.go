@@ -27,6 +27,8 @@ type config struct {
 	knowledge bool   // measure formulas on knowledge alone
 	confirm   bool   // measure confirming alone
 	contended bool   // measure profile --contended alone
+	scaling   bool   // measure what a pair costs with ever more threads alone
+	beside    string // another tracepredict that is measured too; "": none
 	scale     float64
 }
 
@@ -41,6 +43,8 @@ func main() {
 	flag.BoolVar(&c.knowledge, "knowledge", false, "measure formulas on what threads know alone, and print their rows")
 	flag.BoolVar(&c.confirm, "confirm", false, "measure how long findings take to be confirmed alone, and print their row")
 	flag.BoolVar(&c.contended, "contended", false, "measure profile --contended alone, on memcached and beside bpftrace, and print it")
+	flag.BoolVar(&c.scaling, "scaling", false, "measure lock/unlock pairs of one thread and of more, up to the number of CPUs, alone, and print them")
+	flag.StringVar(&c.beside, "beside", "", "with -scaling: another `TRACEPREDICT`, to compare with")
 	flag.Float64Var(&c.scale, "scale", 1, "with -scopes and -contended: times the usual size of the runs")
 	flag.Parse()
 	if c.rounds < 1 || c.pairs < 1000 || c.scale <= 0 || flag.NArg() > 0 {
@@ -55,6 +59,8 @@ func main() {
 		measured = runKnowledge
 	case c.confirm:
 		measured = runConfirm
+	case c.scaling:
+		measured = runScaling
 	case c.contended:
 		measured = runContended
 	}
