@@ -141,6 +141,9 @@ const MaxChain = 8
 // pointer.
 const KernelCodeBefore = 32
 
+// MaxRings is the largest number of ring buffers.
+const MaxRings = 64
+
 // MaxWatched bounds the number of variables of one run that are watched although the user did not
 // name them.
 const MaxWatched = 1 << 15

@@ -124,7 +124,7 @@ static __always_inline void send_call(
 	event.time = bpf_ktime_get_ns();
 	c->head = event;
 	__builtin_memcpy(c->args, call->args, sizeof(c->args));
-	bpf_ringbuf_submit(c, wake_flags(false, sizeof(*c)));
+	submit_reserved(c, sizeof(*c), false);
 }
 
 /* Remembers a call until it returns. */

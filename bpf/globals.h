@@ -19,9 +19,17 @@ __u64 lost_blocks;     /* of the heap, beyond the table: their end will not be r
 __u32 last_stack;   /* the last call stack ID */
 __u32 any_lost;     /* a line of lost has records */
 __u32 any_far;      /* far_calls may hold something */
-__u32 tight;        /* more than ring_limit may be unread */
 __u64 unseen_alone; /* hits of on_unseen before there was a second thread */
 __u32 crowded;      /* some observed process has had a second thread; set by user space too */
+
+/* The ring buffers of all CPUs. */
+#define MAX_RINGS 64
+__u32 tight[MAX_RINGS]; /* more than ring_limit may be unread there */
+/* The number of the next record. All CPUs change it, and none shall wait for anything else on its line. */
+struct {
+	__u64 next;
+	__u64 pad[7];
+} numbers __attribute__((aligned(64)));
 
 /* Of a formula that is evaluated here. */
 __u32 given_up;    /* enum given_up: why no verdict falls any more */
@@ -42,7 +50,9 @@ __u64 known_violations; /* verdicts that were sent */
 #endif
 SETTING __u64 pidns_dev; /* the tool's PID namespace, 0 in the initial one */
 SETTING __u64 pidns_ino = 0xEFFFFFFC;
-SETTING __u32 tool_tgid;            /* the tool, in its PID namespace */
+SETTING __u32 tool_tgid; /* the tool, in its PID namespace */
+SETTING __u32 rings = 1; /* ring buffers: a power of two, MAX_RINGS at most */
+/* Of each ring buffer. */
 SETTING __u32 wake_bytes = 1 << 18; /* wake the reader when so much is unread */
 /* Beyond so much unread only the records of the life of threads and of libraries find room: to
  * lose one of these breaks more than an event. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * What the ring buffer brings, and what iterators and maps tell user space. Go's twins are
+ * What the ring buffers bring, and what iterators and maps tell user space. Go's twins are
  * generated from the object's BTF, and align_test.go compares sizes and offsets again; its constants
  * are generated from this text and that of site.h, by genops.
  */
@@ -210,7 +210,8 @@ struct record {
 	__u8 pad;
 	__u32 tid; /* in the tool's PID namespace */
 	__u32 tgid;
-	__u32 stack; /* call stack ID; 0: not recorded */
+	__u32 stack;  /* call stack ID; 0: not recorded */
+	__u64 number; /* from 0, in the order of the run, of all records */
 	/* What the function returned, low 32 bits. Of an access of data through a pointer: how far from
 	 * the address in the register object lies, if a library function accesses a range. */
 	__s32 result;
@@ -275,6 +276,7 @@ struct stack_record {
 	__u32 tid;
 	__u32 tgid;
 	__u32 stack;
+	__u64 number;
 	__u32 site;
 	__u32 call; /* of a watchpoint: one more than the system call's number, if the kernel made
 		     * the access; else 0 */
@@ -294,6 +296,7 @@ struct stack_part {
 	__u32 tid;
 	__u32 tgid;
 	__u32 stack;
+	__u64 number;
 	__u64 addr; /* of data in the process; 0: pairs of an address on the stack and the return
 		     * address that a uretprobe replaced there */
 	__u8 data[STACK_PART];

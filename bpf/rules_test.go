@@ -94,7 +94,7 @@ func decode(t testing.TB, digits string) (r Record) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Time = 0
+	r.Time, r.Number = 0, 0
 	return r
 }
 

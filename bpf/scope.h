@@ -310,7 +310,7 @@ SCOPE_CLOSE(8)
 SCOPE_CLOSE(64)
 SCOPE_CLOSE(1024)
 
-/* Closes the region for all threads. The record has its place among the others already: what a thread does in the next
+/* Closes the region for all threads. The record has its place among the others before that: what a thread does in the next
  * region comes after it. */
 #define SCOPE_SEND(n)                                                               \
 	do {                                                                        \
@@ -319,6 +319,7 @@ SCOPE_CLOSE(1024)
                                                                                     \
 		if (!r)                                                             \
 			break;                                                      \
+		event->number = draw_number();                                      \
 		r->action.count = 0;                                                \
 		r->action.together = __sync_fetch_and_add(&scope_under_way, 1);     \
 		r->action.region = __sync_fetch_and_add(&scope_region, 1);          \

@@ -29,9 +29,9 @@ static __always_inline struct stack_part *new_part(
 {
 	struct stack_part *p;
 
-	if (bpf_ringbuf_query(&ring_buffer, BPF_RB_AVAIL_DATA) >= stack_limit)
+	if (unread() >= stack_limit)
 		return 0;
-	p = bpf_ringbuf_reserve(&ring_buffer, sizeof(*p), 0);
+	p = RESERVE(sizeof(*p));
 	if (!p)
 		return 0;
 	fill_header(p, RECORD_STACK_PART, thread, stack);
@@ -55,7 +55,7 @@ __noinline int send_part(__u64 thread, __u32 stack, __u64 addr, __u32 size)
 		bpf_ringbuf_discard(p, BPF_RB_NO_WAKEUP);
 		return UNREADABLE;
 	}
-	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
+	submit_reserved(p, sizeof(*p), false);
 	return SENT;
 }
 
@@ -93,7 +93,7 @@ __noinline int send_returns(__u64 thread, __u32 stack)
 		n++;
 	}
 	p->size = n * 16;
-	bpf_ringbuf_submit(p, wake_flags(false, sizeof(*p)));
+	submit_reserved(p, sizeof(*p), false);
 	return SENT;
 }
 
@@ -178,7 +178,7 @@ __noinline __u32 new_stack(struct stack_key *key, __u64 thread, __u32 several)
 		parts = CUT;
 	else if (stack_bytes && !untabled_stacks && room()) /* else each event would send one */
 		parts = send_stack(thread, stack, REG_SP(user));
-	s = room() ? bpf_ringbuf_reserve(&ring_buffer, sizeof(*s), 0) : 0;
+	s = room() ? RESERVE(sizeof(*s)) : 0;
 	if (!s) {
 		__sync_fetch_and_add(&lost_stacks, 1);
 		return 0;
@@ -191,7 +191,7 @@ __noinline __u32 new_stack(struct stack_key *key, __u64 thread, __u32 several)
 	s->call = key->site >> 16 & 0xffff;
 	s->cut = parts & CUT ? 1 : 0;
 	s->parts = parts & (CUT - 1);
-	bpf_ringbuf_submit(s, wake_flags(false, sizeof(*s)));
+	submit_reserved(s, sizeof(*s), false);
 	if (parts & CUT)
 		__sync_fetch_and_add(&cut_stacks, 1);
 	return stack;

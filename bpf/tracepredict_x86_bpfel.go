@@ -380,6 +380,7 @@ type TracepredictRecord struct {
 	Tid    uint32
 	Tgid   uint32
 	Stack  uint32
+	Number uint64
 	Result int32
 	Site   uint32
 	Time   uint64
@@ -523,15 +524,16 @@ type TracepredictStackKey struct {
 }
 
 type TracepredictStackPart struct {
-	_     structs.HostLayout
-	Kind  uint8
-	Pad   uint8
-	Size  uint16
-	Tid   uint32
-	Tgid  uint32
-	Stack uint32
-	Addr  uint64
-	Data  [1024]uint8
+	_      structs.HostLayout
+	Kind   uint8
+	Pad    uint8
+	Size   uint16
+	Tid    uint32
+	Tgid   uint32
+	Stack  uint32
+	Number uint64
+	Addr   uint64
+	Data   [1024]uint8
 }
 
 type TracepredictStackRecord struct {
@@ -542,6 +544,7 @@ type TracepredictStackRecord struct {
 	Tid    uint32
 	Tgid   uint32
 	Stack  uint32
+	Number uint64
 	Site   uint32
 	Call   uint32
 	Time   uint64
@@ -667,7 +670,7 @@ const (
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
-	TracepredictMapRingBuffer        = "ring_buffer"
+	TracepredictMapRingBuffers       = "ring_buffers"
 	TracepredictMapScopeLocks        = "scope_locks"
 	TracepredictMapScopePlaces       = "scope_places"
 	TracepredictMapScopeSites        = "scope_sites"
@@ -754,10 +757,12 @@ const (
 	TracepredictVarMixedWords        = "mixed_words"
 	TracepredictVarMonitored         = "monitored"
 	TracepredictVarMostFutexKeys     = "most_futex_keys"
+	TracepredictVarNumbers           = "numbers"
 	TracepredictVarOwnWords          = "own_words"
 	TracepredictVarPidnsDev          = "pidns_dev"
 	TracepredictVarPidnsIno          = "pidns_ino"
 	TracepredictVarRingLimit         = "ring_limit"
+	TracepredictVarRings             = "rings"
 	TracepredictVarScopeEvents       = "scope_events"
 	TracepredictVarScopeMissed       = "scope_missed"
 	TracepredictVarScopeRecords      = "scope_records"
@@ -893,7 +898,7 @@ type TracepredictMapSpecs struct {
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
-	RingBuffer     *ebpf.MapSpec `ebpf:"ring_buffer"`
+	RingBuffers    *ebpf.MapSpec `ebpf:"ring_buffers"`
 	ScopeLocks     *ebpf.MapSpec `ebpf:"scope_locks"`
 	ScopePlaces    *ebpf.MapSpec `ebpf:"scope_places"`
 	ScopeSites     *ebpf.MapSpec `ebpf:"scope_sites"`
@@ -960,10 +965,12 @@ type TracepredictVariableSpecs struct {
 	MixedWords        *ebpf.VariableSpec `ebpf:"mixed_words"`
 	Monitored         *ebpf.VariableSpec `ebpf:"monitored"`
 	MostFutexKeys     *ebpf.VariableSpec `ebpf:"most_futex_keys"`
+	Numbers           *ebpf.VariableSpec `ebpf:"numbers"`
 	OwnWords          *ebpf.VariableSpec `ebpf:"own_words"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.VariableSpec `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.VariableSpec `ebpf:"ring_limit"`
+	Rings             *ebpf.VariableSpec `ebpf:"rings"`
 	ScopeEvents       *ebpf.VariableSpec `ebpf:"scope_events"`
 	ScopeMissed       *ebpf.VariableSpec `ebpf:"scope_missed"`
 	ScopeRecords      *ebpf.VariableSpec `ebpf:"scope_records"`
@@ -1045,7 +1052,7 @@ type TracepredictMaps struct {
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
-	RingBuffer     *ebpf.Map `ebpf:"ring_buffer"`
+	RingBuffers    *ebpf.Map `ebpf:"ring_buffers"`
 	ScopeLocks     *ebpf.Map `ebpf:"scope_locks"`
 	ScopePlaces    *ebpf.Map `ebpf:"scope_places"`
 	ScopeSites     *ebpf.Map `ebpf:"scope_sites"`
@@ -1098,7 +1105,7 @@ func (m *TracepredictMaps) Close() error {
 		m.PendingReturns,
 		m.PointerHits,
 		m.Readings,
-		m.RingBuffer,
+		m.RingBuffers,
 		m.ScopeLocks,
 		m.ScopePlaces,
 		m.ScopeSites,
@@ -1166,10 +1173,12 @@ type TracepredictVariables struct {
 	MixedWords        *ebpf.Variable `ebpf:"mixed_words"`
 	Monitored         *ebpf.Variable `ebpf:"monitored"`
 	MostFutexKeys     *ebpf.Variable `ebpf:"most_futex_keys"`
+	Numbers           *ebpf.Variable `ebpf:"numbers"`
 	OwnWords          *ebpf.Variable `ebpf:"own_words"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
 	PidnsIno          *ebpf.Variable `ebpf:"pidns_ino"`
 	RingLimit         *ebpf.Variable `ebpf:"ring_limit"`
+	Rings             *ebpf.Variable `ebpf:"rings"`
 	ScopeEvents       *ebpf.Variable `ebpf:"scope_events"`
 	ScopeMissed       *ebpf.Variable `ebpf:"scope_missed"`
 	ScopeRecords      *ebpf.Variable `ebpf:"scope_records"`

@@ -91,8 +91,9 @@ func (s *Session) Holding() bool { return s.ring.throttle.Holding() }
 
 // RingUse is how full the ring buffer became, and how long the program waited because of it.
 type RingUse struct {
-	Bytes     uint64        // size of the ring buffer
-	HighWater uint64        // most unread bytes that the reader has seen
+	Bytes     uint64        // size of the ring buffers, all together
+	HighWater uint64        // most unread bytes that the reader has seen, as if all had had as many as the one that had most
+	Late      uint64        // records that came too late for their place in the order: there are holes
 	Waits     int           // number of times that the program was made to wait
 	Waited    time.Duration // total time of these waits
 }
@@ -100,7 +101,7 @@ type RingUse struct {
 // RingUse returns the use of the ring buffer. It is valid once the session has ended.
 func (s *Session) RingUse() RingUse {
 	r := s.ring.ring
-	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater()}
+	u := RingUse{Bytes: uint64(r.BufferSize()), HighWater: r.HighWater(), Late: r.Late()}
 	u.Waits, u.Waited = s.ring.throttle.Waits()
 	return u
 }

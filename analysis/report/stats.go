@@ -49,12 +49,13 @@ type Usage struct {
 	Peak    uint64        `json:"peak_rss_bytes"` // largest resident set size
 }
 
-// RingBufferStats are figures of the ring buffer.
+// RingBufferStats are figures of the ring buffers.
 type RingBufferStats struct {
-	Bytes     uint64        `json:"bytes"`            // its size
-	HighWater uint64        `json:"high_water_bytes"` // largest fill level that the reader has found
+	Bytes     uint64        `json:"bytes"`            // their size, all together
+	HighWater uint64        `json:"high_water_bytes"` // largest fill level that the reader has found, as if all had that of one
 	Waits     int           `json:"waits"`            // number of times that the program was made to wait for the reader
 	Waited    time.Duration `json:"waited_ns"`
+	Late      uint64        `json:"late,omitempty"` // records that came too late for their place in the order; holes are there
 }
 
 // PlanStats are figures of the plans: of where probes are put in each file of the program.

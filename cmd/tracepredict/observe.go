@@ -246,7 +246,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.StringVar(&f.profile, "profile", "", "also write where the program held locks and waited to `FILE`, for go tool pprof (docs/profiles.md)")
 	durationVar(fs, &f.duration, "duration", 0, "stop observing after the time `D` (30, 30s, 5m); the program goes on")
-	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of the ring buffer in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
+	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of all ring buffers together in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
 	fs.StringVar(&f.order, "order", orderAuto, "observe messages between threads through pipes, sockets, eventfds and futexes, and how they order the threads: `auto|io|none`; auto does so once the program, or a library that it loads, can make such channels, or be given the number of a descriptor that another thread closed (docs/order-io.md)")
 	fs.StringVar(&f.stacks, "stacks", "full", "what to record of the code that made events, once for each call stack: `full|caller|none`, the whole call stack, the caller alone, or nothing, so that findings name no code")

@@ -120,7 +120,7 @@ func (r *observation) stats() *report.Stats {
 	}
 	s := r.engine.Stats(l.latency)
 	ring, program := r.live.Session.RingUse(), l.program(r.actor.cpu())
-	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited}
+	s.RingBuffer = &report.RingBufferStats{Bytes: ring.Bytes, HighWater: ring.HighWater, Waits: ring.Waits, Waited: ring.Waited, Late: ring.Late}
 	plans := r.live.Session.Plans()
 	s.Plans = &report.PlanStats{Made: plans.Made, Cached: plans.Cached, Time: plans.Time}
 	s.Monitors = r.flags.monitored()

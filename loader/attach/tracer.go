@@ -4,6 +4,7 @@
 package attach
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ import (
 
 // TracerOptions select BPF programs and the sizes of maps. The zero value is valid.
 type TracerOptions struct {
-	// RingBytes is the size of the ring buffer: a power of two of at least
+	// RingBytes is the size of all ring buffers together: a power of two of at least
 	// one page. Default: DefaultRingBytes.
 	RingBytes int
 	// Stacks selects what is recorded about the call stack of an event.
@@ -118,7 +119,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 	}
 	t := &Tracer{noProbes: opts.NoProbes, onlyFutexes: opts.OnlyFutexes, sites: 1, closers: map[int][]io.Closer{}, signatures: map[bpf.Signature]uint32{}}
 	// The library that loads the objects takes some errors for lack of a feature of the kernel.
-	if err := need.CheckFiles(2*len(spec.Maps) + len(spec.Programs) + spareFiles); err != nil {
+	if err := need.CheckFiles(2*len(spec.Maps) + bpf.MaxRings + len(spec.Programs) + spareFiles); err != nil {
 		return nil, need.ExplainFiles(fmt.Errorf("load the BPF programs: %w", err))
 	}
 	if t.programs, err = newPrograms(spec, &t.objs); err != nil {
@@ -128,7 +129,7 @@ func NewTracer(opts TracerOptions) (*Tracer, error) {
 		t.Close()
 		return nil, err
 	}
-	if err := t.start(); err != nil {
+	if err := t.start(&opts); err != nil {
 		t.Close()
 		return nil, err
 	}
@@ -181,16 +182,21 @@ func sizeMaps(spec *ebpf.CollectionSpec, opts *TracerOptions) {
 	}
 }
 
+// rings returns how many ring buffers there are, and their size in bytes.
+func (o *TracerOptions) rings() (parts, size int) {
+	total := cmp.Or(o.RingBytes, DefaultRingBytes)
+	parts = ring.Parts(onlineCPUs(), total)
+	return parts, total / parts
+}
+
 func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	ns, err := procfs.OwnPIDNamespace()
 	if err != nil {
 		return err
 	}
-	size := opts.RingBytes
-	if size == 0 {
-		size = DefaultRingBytes
-	}
-	spec.Maps[bpf.TracepredictMapRingBuffer].MaxEntries = uint32(size)
+	parts, size := opts.rings()
+	spec.Maps[bpf.TracepredictMapRingBuffers].MaxEntries = uint32(parts)
+	spec.Maps[bpf.TracepredictMapRingBuffers].InnerMap.MaxEntries = uint32(os.Getpagesize()) // it stands for others alone
 	sizeMaps(spec, &opts)
 	set := func(name string, value any) {
 		if err == nil {
@@ -200,6 +206,7 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	set("pidns_dev", ns.HelperDev())
 	set("pidns_ino", ns.Inode)
 	set("tool_tgid", uint32(os.Getpid()))
+	set("rings", uint32(parts))
 	set("wake_bytes", uint32(min(size/4, 1<<18)))
 	set("ring_limit", uint32(size-size/lifeShare))
 	set("want_stacks", opts.Stacks != StacksNone)
@@ -242,9 +249,28 @@ func configure(spec *ebpf.CollectionSpec, opts TracerOptions) error {
 	return nil
 }
 
-func (t *Tracer) start() error {
+// newRing makes so many ring buffers of a size in bytes.
+func (t *Tracer) newRing(parts, size int) (*ring.Buffer, error) {
+	var all []*ebpf.Map
+	for i := range uint32(parts) {
+		m, err := ebpf.NewMap(&ebpf.MapSpec{Name: bpf.TracepredictMapRingBuffers, Type: ebpf.RingBuf, MaxEntries: uint32(size)})
+		if err == nil {
+			all = append(all, m)
+			err = t.objs.RingBuffers.Put(i, m)
+		}
+		if err != nil {
+			for _, m := range all {
+				m.Close()
+			}
+			return nil, fmt.Errorf("make a ring buffer with the size %d: %w", size, err)
+		}
+	}
+	return ring.New(all)
+}
+
+func (t *Tracer) start(opts *TracerOptions) error {
 	var err error
-	if t.Ring, err = ring.New(t.objs.RingBuffer); err != nil {
+	if t.Ring, err = t.newRing(opts.rings()); err != nil {
 		return err
 	}
 	if t.noProbes {

@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode"
@@ -81,7 +83,7 @@ func snake(constant string) string {
 var (
 	mapKinds = map[ebpf.MapType]string{
 		ebpf.Hash: "BPF_MAP_TYPE_HASH", ebpf.Array: "BPF_MAP_TYPE_ARRAY", ebpf.PerCPUArray: "BPF_MAP_TYPE_PERCPU_ARRAY",
-		ebpf.LRUHash: "BPF_MAP_TYPE_LRU_HASH", ebpf.RingBuf: "BPF_MAP_TYPE_RINGBUF",
+		ebpf.LRUHash: "BPF_MAP_TYPE_LRU_HASH", ebpf.RingBuf: "BPF_MAP_TYPE_RINGBUF", ebpf.ArrayOfMaps: "BPF_MAP_TYPE_ARRAY_OF_MAPS",
 	}
 	programKinds = map[ebpf.ProgramType]string{ebpf.PerfEvent: "BPF_PROG_TYPE_PERF_EVENT", ebpf.RawTracepoint: "BPF_PROG_TYPE_RAW_TRACEPOINT"}
 )
@@ -94,7 +96,13 @@ func TestUsedIsDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := map[string]bool{}
+	all := slices.Collect(maps.Values(spec.Maps))
 	for _, m := range spec.Maps {
+		if m.InnerMap != nil {
+			all = append(all, m.InnerMap)
+		}
+	}
+	for _, m := range all {
 		if mapKinds[m.Type] == "" {
 			t.Errorf("map %s is a %s, which this test does not know", m.Name, m.Type)
 		}

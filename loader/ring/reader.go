@@ -14,8 +14,8 @@ import (
 // is short for a person who looks on, and long for the CPU.
 const pollInterval = 20 * time.Millisecond
 
-// Handler receives the contents of the ring buffer, in the order of the run. The records lie in
-// the ring buffer itself: they are read-only, and what is kept must be copied.
+// Handler receives the contents of the ring buffers, in the order of the run. The records lie in
+// the ring buffers themselves: they are read-only, and what is kept must be copied.
 type Handler interface {
 	Record(*bpf.Record)
 	Call(*bpf.CallRecord)
@@ -28,8 +28,8 @@ type Handler interface {
 	Idle()
 }
 
-// Run passes all records to h until stop is closed and nothing is left, or until the ring buffer
-// is closed. It returns an error for a record of unknown kind or of an unexpected size.
+// Run passes all records to h until stop is closed and nothing is left, or until the ring buffers
+// are closed. It returns an error for a record of unknown kind or of an unexpected size.
 func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 	handle := func(raw []byte) error { return dispatch(raw, h) }
 	for {
@@ -49,8 +49,8 @@ func (r *Buffer) Run(h Handler, stop <-chan struct{}) error {
 			return err
 		}
 		h.Idle()
-		r.serveBetween(r.consumedUpTo())
-		if stopping && n == 0 {
+		r.serveBetween()
+		if stopping && n == 0 && !r.unsettled() {
 			return nil
 		}
 	}
@@ -106,7 +106,7 @@ func isClosed(c <-chan struct{}) bool {
 // betweenRequest is a call of Between: a function to call between two records.
 type betweenRequest struct {
 	f     func()
-	after uint64 // position in the ring buffer up to which all must have been read before
+	after []uint64 // position in each part up to which all must have been read before
 	done  chan struct{}
 }
 
@@ -133,9 +133,8 @@ func (r *Buffer) Between(f func(), ended <-chan struct{}) bool {
 	}
 }
 
-// serveBetween makes the calls of Between that wait for positions up to at. at is the position
-// up to which all has been read.
-func (r *Buffer) serveBetween(at uint64) {
+// serveBetween makes the calls of Between that wait for what has been read.
+func (r *Buffer) serveBetween() {
 	for {
 		if r.pending == nil {
 			select {
@@ -145,7 +144,7 @@ func (r *Buffer) serveBetween(at uint64) {
 				return
 			}
 		}
-		if r.pending.after > at {
+		if !r.readUpTo(r.pending.after) {
 			return
 		}
 		v := r.pending

@@ -1,55 +1,51 @@
-// Package ring reads the BPF ring buffer: it passes records, in the order of the run, to a
-// Handler, on one goroutine, and reports how full the buffer is. It knows the kinds of records,
+// Package ring reads the BPF ring buffers: it passes records, in the order of the run, to a
+// Handler, on one goroutine, and reports how full the buffers are. It knows the kinds of records,
 // and not what they mean.
 package ring
 
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-	"unsafe"
 
 	"github.com/cilium/ebpf"
 	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// Buffer reads a BPF ring buffer in place. The Reader of cilium/ebpf takes a lock, copies the
+// Buffer reads several BPF ring buffers, of which each is that of some CPUs, as one: the order of
+// their records is that of the records' numbers.
+//
+// It reads in place. The Reader of cilium/ebpf takes a lock, copies the
 // record and releases its space for each record. The producers read the consumer's position
 // whenever they reserve space, so that releasing each record by itself moves that cache line
 // from core to core. Here a record is read in place and the space of many is released at once.
 // The producers' side is kernel/bpf/ringbuf.c of the kernel.
 //
-// cilium/ebpf's ringbuf.RawReader is to replace this file once a release has it and the
-// benchmark of the pipeline is equal; v0.22.0, the newest release, does not have it.
-//
 // One goroutine calls Run. Other goroutines may call AvailableBytes, BufferSize, Between and
 // Close.
 type Buffer struct {
-	m      *ebpf.Map
+	order  merger
 	fd     int // epoll descriptor for wake-ups and for closing
 	wakeup int // eventfd that is written at closing
 	closed atomic.Bool
 
-	mu            sync.RWMutex // guards the mappings
-	consumerPage  []byte       // mapping of the consumer's position
-	producerPages []byte       // mapping of the producers' position, then of the data twice
-
-	consumed, produced *uint64
-	data               []byte // twice the size, so that a record that wraps around is contiguous
-	size               uint64
-	batch              uint64 // bytes that are read before their space is released
-	highWater          uint64 // most unread bytes seen so far; used by the reader's goroutine alone
+	mu        sync.RWMutex // guards parts, and their mappings
+	parts     []*part      // all of one size
+	batch     uint64       // bytes of a part that are read before their space is released
+	highWater uint64       // most unread bytes of a part seen so far; used by the reader's goroutine alone
 
 	requests chan betweenRequest // calls of Between
-	pending  *betweenRequest     // the one that waits for its position; used by the reader's goroutine alone
+	pending  *betweenRequest     // the one that waits for its positions; used by the reader's goroutine alone
 }
 
-// The program waits from when 1/HighMark of the ring buffer is unread until no more than
-// 1/LowMark is. The half above the high mark has room for the records that the threads make
+// The program waits from when 1/HighMark of a ring buffer is unread until no more than
+// 1/LowMark of each is. The half above the high mark has room for the records that the threads make
 // until they have stopped. The quarter below the low mark keeps the reader busy while they start
 // again.
 const (
@@ -57,38 +53,52 @@ const (
 	LowMark  = 4
 )
 
-const (
-	recordHeader = 8
-	busyBit      = 1 << 31 // in a record's length: reserved, not committed yet
-	discardBit   = 1 << 30 // in a record's length: discarded by its writer
-	// maxBatch is small beside a ring buffer of any use and large beside a record.
-	maxBatch = 1 << 16
-	// spins is the number of looks at a record that is being written, after which the reader
-	// yields the processor: the record's writer may need it.
-	spins = 100
-)
+// MaxParts is the largest number of ring buffers.
+const MaxParts = bpf.MaxRings
 
-// New maps a ring buffer for reading.
-func New(m *ebpf.Map) (*Buffer, error) {
-	size, page := int(m.MaxEntries()), os.Getpagesize()
-	r := &Buffer{m: m, fd: -1, wakeup: -1, requests: make(chan betweenRequest), size: uint64(size), batch: min(uint64(size)/16, maxBatch)}
-	var err error
-	if r.fd, err = r.WakeUps(); err != nil {
-		return nil, err
+// minPart is the smallest size of a ring buffer, in bytes, of which there are several: half of it has room for the
+// records that a CPU makes in 20 ms.
+const minPart = 4 << 20
+
+// maxBatch is small beside a ring buffer of any use and large beside a record.
+const maxBatch = 1 << 16
+
+// Parts returns how many ring buffers there are, a power of two, for a number of CPUs and a total size in bytes.
+func Parts(cpus, total int) int {
+	n := 1
+	for n < cpus && n < MaxParts && total/(2*n) >= minPart {
+		n *= 2
 	}
-	if err = r.watchClosing(); err == nil {
-		r.consumerPage, err = unix.Mmap(m.FD(), 0, page, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	return n
+}
+
+// New maps ring buffers, of which there is at least one, for reading. It closes the maps with the Buffer, or if it fails.
+func New(maps []*ebpf.Map) (*Buffer, error) {
+	r := &Buffer{fd: -1, wakeup: -1, requests: make(chan betweenRequest)}
+	var err error
+	for _, m := range maps {
+		p := &part{m: m, size: uint64(m.MaxEntries())}
+		r.parts = append(r.parts, p)
+		if err == nil {
+			err = p.open()
+		}
+	}
+	r.begin()
+	if err == nil {
+		r.fd, err = r.WakeUps()
 	}
 	if err == nil {
-		r.producerPages, err = unix.Mmap(m.FD(), int64(page), page+2*size, unix.PROT_READ, unix.MAP_SHARED)
+		err = r.watchClosing()
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("map the ring buffer: %w", err), r.Close())
+		return nil, errors.Join(err, r.Close())
 	}
-	r.consumed = (*uint64)(unsafe.Pointer(&r.consumerPage[0]))
-	r.produced = (*uint64)(unsafe.Pointer(&r.producerPages[0]))
-	r.data = r.producerPages[page:]
 	return r, nil
+}
+
+// begin makes what reads the parts.
+func (r *Buffer) begin() {
+	r.order, r.batch = newMerger(), min(r.parts[0].size/16, maxBatch)
 }
 
 func (r *Buffer) watchClosing() error {
@@ -121,129 +131,131 @@ func (r *Buffer) wait(atMost time.Duration) error {
 // drain calls handle with each record that is there, and returns the number of records. The
 // argument of handle lies in memory that is shared with the kernel: it is read-only, and valid
 // until handle returns. drain returns os.ErrClosed once the ring buffer is closed.
+//
+// A record that is still being written, and all that come behind it in the order of the run, are waited for, but no longer
+// than patience: it is late then, and the others are passed on.
 func (r *Buffer) drain(handle func([]byte) error) (n int, err error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.closed.Load() {
-		return 0, os.ErrClosed
-	}
-	at := atomic.LoadUint64(r.consumed)
-	released := at // position up to which space has been released
-	defer func() { atomic.StoreUint64(r.consumed, at) }()
-	for {
-		until := atomic.LoadUint64(r.produced)
-		if at == until {
+	for idle := 0; ; {
+		if r.closed.Load() {
+			return n, os.ErrClosed
+		}
+		placed, err := r.look(handle)
+		if err != nil {
+			return n, err
+		}
+		passed, err := r.order.pass(handle)
+		n += passed
+		r.release()
+		if err != nil {
+			return n, err
+		}
+		r.serveBetween()
+		if placed || passed > 0 {
+			idle = 0
+			continue
+		}
+		if idle++; !r.unsettled() || !r.order.wait(r.parts, idle) {
 			return n, nil
 		}
-		r.highWater = max(r.highWater, until-released)
-		for at != until {
-			next, raw, err := r.record(at, until)
-			if err != nil {
-				return n, err
-			}
-			if raw != nil {
-				n++
-				if err := handle(raw); err != nil {
-					return n, err
-				}
-			}
-			if at = next; at-released < r.batch {
-				continue
-			}
-			atomic.StoreUint64(r.consumed, at)
-			r.highWater = max(r.highWater, atomic.LoadUint64(r.produced)-released)
-			if released = at; r.closed.Load() {
-				return n, os.ErrClosed
-			}
-			r.serveBetween(at)
-		}
 	}
 }
 
-// record returns the record at a position, and the position of the next one. raw is nil for a
-// record that its writer has discarded.
-func (r *Buffer) record(at, until uint64) (next uint64, raw []byte, err error) {
-	if until-at < recordHeader {
-		return at, nil, fmt.Errorf("the header of a record in the ring buffer: %w", io.ErrUnexpectedEOF)
-	}
-	start := at & (r.size - 1)
-	header := (*uint32)(unsafe.Pointer(&r.data[start]))
-	length := atomic.LoadUint32(header)
-	for i := 1; length&busyBit != 0; i++ {
-		if r.closed.Load() {
-			return at, nil, os.ErrClosed
+// look gives places in the order to the records that are there, up to batch of each part. It reports whether there was any.
+func (r *Buffer) look(handle func([]byte) error) (any bool, err error) {
+	for _, p := range r.parts {
+		until := atomic.LoadUint64(p.produced)
+		r.highWater = max(r.highWater, until-p.released)
+		placed, err := p.look(&r.order, until, r.batch, handle)
+		if any = any || placed; err != nil {
+			return any, err
 		}
-		if i%spins == 0 {
-			_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
-		}
-		length = atomic.LoadUint32(header)
 	}
-	n := uint64(length &^ (busyBit | discardBit))
-	next = at + recordHeader + (n+7)&^7
-	if next-at > until-at {
-		return at, nil, fmt.Errorf("a record in the ring buffer: %w", io.ErrUnexpectedEOF)
-	}
-	if length&discardBit != 0 {
-		return next, nil, nil
-	}
-	return next, r.data[start+recordHeader:][:n:n], nil
+	return any, nil
 }
 
-// AvailableBytes returns the number of unread bytes, headers included; 0 while the ring buffer
-// is being closed.
+// release gives back the space of the records that were passed on.
+func (r *Buffer) release() {
+	for _, p := range r.parts {
+		p.release(r.order.next)
+	}
+}
+
+// unsettled reports whether a record has been looked at that was not passed on.
+func (r *Buffer) unsettled() bool {
+	return slices.ContainsFunc(r.parts, func(p *part) bool { return p.released != p.scanned })
+}
+
+// AvailableBytes returns how many bytes would be unread, headers included, if each part had as many as the one that has
+// most; 0 while the ring buffer is being closed.
 func (r *Buffer) AvailableBytes() int {
 	if !r.mu.TryRLock() {
 		return 0
 	}
 	defer r.mu.RUnlock()
-	if r.producerPages == nil {
-		return 0
+	most := uint64(0)
+	for _, p := range r.parts {
+		if p.produced != nil {
+			most = max(most, atomic.LoadUint64(p.produced)-atomic.LoadUint64(p.consumed))
+		}
 	}
-	consumed := atomic.LoadUint64(r.consumed)
-	return int(atomic.LoadUint64(r.produced) - consumed)
+	return int(most) * len(r.parts)
 }
 
-// producedUpTo returns the position behind all records that have been reserved.
-func (r *Buffer) producedUpTo() uint64 {
+// producedUpTo returns the position in each part behind all records that have been reserved.
+func (r *Buffer) producedUpTo() []uint64 {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	if r.producerPages == nil {
-		return 0
+	all := make([]uint64, 0, len(r.parts))
+	for _, p := range r.parts {
+		if p.produced != nil {
+			all = append(all, atomic.LoadUint64(p.produced))
+		}
 	}
-	return atomic.LoadUint64(r.produced)
+	return all
 }
 
-// consumedUpTo returns the position behind all records that have been read.
-func (r *Buffer) consumedUpTo() uint64 {
-	r.mu.RLock()
-	defer r.mu.RUnlock()
-	if r.consumerPage == nil {
-		return 0
+// readUpTo reports whether all records up to a position in each part have been read.
+func (r *Buffer) readUpTo(all []uint64) bool {
+	for i, at := range all {
+		if r.parts[i].released < at {
+			return false
+		}
 	}
-	return atomic.LoadUint64(r.consumed)
+	return true
 }
 
-// WakeUps returns a new epoll descriptor that becomes ready once at each wake-up. The descriptor
-// of the ring buffer itself is ready as long as anything is unread.
+// WakeUps returns a new epoll descriptor that becomes ready once at each wake-up. The descriptors
+// of the ring buffers themselves are ready as long as anything is unread.
 func (r *Buffer) WakeUps() (int, error) {
 	fd, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err == nil {
-		err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, r.m.FD(), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+	for _, p := range r.parts {
+		if err == nil {
+			err = unix.EpollCtl(fd, unix.EPOLL_CTL_ADD, p.m.FD(), &unix.EpollEvent{Events: unix.EPOLLIN | unix.EPOLLET})
+		}
 	}
 	if err != nil {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
 		return -1, fmt.Errorf("watch the ring buffer: %w", err)
 	}
 	return fd, nil
 }
 
-// HighWater returns the most unread bytes that the reader has seen. It is valid once the reader
-// has ended.
-func (r *Buffer) HighWater() uint64 { return r.highWater }
+// HighWater returns how many bytes would have been unread if each part had had as many as the reader has seen in one at
+// most. It is valid once the reader has ended.
+func (r *Buffer) HighWater() uint64 { return r.highWater * uint64(len(r.parts)) }
 
-// BufferSize returns the size of the ring buffer in bytes.
-func (r *Buffer) BufferSize() int { return int(r.size) }
+// Late returns how many records came so late that others behind them were passed on before: a hole is in their place. It
+// is valid once the reader has ended.
+func (r *Buffer) Late() uint64 { return r.order.late }
 
-// Close frees the ring buffer. It first ends a wait or a drain of another goroutine, which
+// BufferSize returns the size of all ring buffers together, in bytes.
+func (r *Buffer) BufferSize() int { return int(r.parts[0].size) * len(r.parts) }
+
+// Close frees the ring buffers. It first ends a wait or a drain of another goroutine, which
 // return os.ErrClosed.
 func (r *Buffer) Close() error {
 	if r.closed.Swap(true) {
@@ -260,12 +272,9 @@ func (r *Buffer) Close() error {
 			errs = append(errs, unix.Close(fd))
 		}
 	}
-	for _, b := range [][]byte{r.consumerPage, r.producerPages} {
-		if b != nil {
-			errs = append(errs, unix.Munmap(b))
-		}
+	for _, p := range r.parts {
+		errs = append(errs, p.close())
 	}
-	r.consumerPage, r.producerPages, r.data, r.consumed, r.produced = nil, nil, nil, nil, nil
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("close the ring buffer: %w", err)
 	}

@@ -30,6 +30,9 @@ func (p *printer) stats(r report.Report) {
 		if b.Waits > 0 {
 			waits = fmt.Sprintf("the program waited %s, %.3f s in all", plural.Counted(uint64(b.Waits), "time", "times"), b.Waited.Seconds())
 		}
+		if b.Late > 0 {
+			waits += plural.Sprintf("; %d {record|records} came too late for their place", b.Late)
+		}
 		write("ring buffer: at most %s of %s used; %s", byteSize(b.HighWater), byteSize(b.Bytes), waits)
 	}
 	if p := s.Plans; p != nil {

@@ -16,6 +16,7 @@
 #define __noinline __attribute__((unused))
 #define __uint(name, value) int(*name)[value]
 #define __type(name, value) __typeof__(value) *name
+#define __array(name, value) __typeof__(value) *name[]
 
 /* A map: an array of values, or a list of keys and values. */
 struct user_map {
@@ -49,7 +50,7 @@ static inline struct user_map *map_of(
 	if (!m)
 		abort();
 	m->is = is;
-	m->array = type == BPF_MAP_TYPE_ARRAY;
+	m->array = type == BPF_MAP_TYPE_ARRAY || type == BPF_MAP_TYPE_ARRAY_OF_MAPS;
 	m->key_size = key_size;
 	m->value_size = value_size;
 	if (m->array) {
@@ -156,6 +157,7 @@ static inline long bpf_loop(__u32 n, int (*each)(__u32, void *), void *context, 
 static __u64 now, current, cookie;
 
 #define bpf_ktime_get_ns() now
+#define bpf_get_smp_processor_id() 0
 #define bpf_send_signal_thread(signal) ((void)(signal))
 #define bpf_get_current_pid_tgid() current
 #define bpf_get_ns_current_pid_tgid(dev, ino, ids, size) abort()
