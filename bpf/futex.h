@@ -66,6 +66,9 @@ struct {
 
 __u32 futex_keys; /* sums that there are */
 __u64 futex_lost; /* waits that had no room */
+/* Calls that did not wait, and were not preempted, it seems, as they took less than twice the shortest of them; and what these
+ * took in all, in ns, with their probes. */
+__u64 futex_bare_calls, futex_bare_ns, futex_bare_least;
 __u64 futex_ended; /* waits whose end was not seen: left by a signal, or a thread that was cancelled */
 
 SETTING __u32 most_futex_keys; /* beyond these, words and threads are not told apart */
@@ -90,6 +93,16 @@ static __noinline int add_futex_wait(struct futex_key *key, __u64 ns)
 	return 1;
 }
 
+static __always_inline void add_bare_call(__u64 ns)
+{
+	if (!futex_bare_least || ns < futex_bare_least)
+		futex_bare_least = ns;
+	if (ns >= 2 * futex_bare_least)
+		return;
+	__sync_fetch_and_add(&futex_bare_calls, 1);
+	__sync_fetch_and_add(&futex_bare_ns, ns);
+}
+
 /* Ends the wait of a thread. Not static, so that the verifier judges it by itself, once. */
 __noinline int end_futex_wait(__u64 thread, __u64 sp, __u64 result)
 {
@@ -107,8 +120,10 @@ __noinline int end_futex_wait(__u64 thread, __u64 sp, __u64 result)
 		__sync_fetch_and_add(&futex_ended, 1);
 		return 0;
 	}
-	if ((__s32)result == -EAGAIN) /* the word had another value: it did not wait */
+	if ((__s32)result == -EAGAIN) { /* the word had another value: it did not wait */
+		add_bare_call(now - wait.since);
 		return 0;
+	}
 	word.word = key.word = wait.word;
 	key.stack = wait.stack;
 	by = (__s32)result ? 0 : bpf_map_lookup_elem(&futex_wakes, &word);

@@ -734,6 +734,9 @@ const (
 	TracepredictVarEvaluated         = "evaluated"
 	TracepredictVarFollow            = "follow"
 	TracepredictVarFullWords         = "full_words"
+	TracepredictVarFutexBareCalls    = "futex_bare_calls"
+	TracepredictVarFutexBareLeast    = "futex_bare_least"
+	TracepredictVarFutexBareNs       = "futex_bare_ns"
 	TracepredictVarFutexEnded        = "futex_ended"
 	TracepredictVarFutexKeys         = "futex_keys"
 	TracepredictVarFutexLost         = "futex_lost"
@@ -942,6 +945,9 @@ type TracepredictVariableSpecs struct {
 	Evaluated         *ebpf.VariableSpec `ebpf:"evaluated"`
 	Follow            *ebpf.VariableSpec `ebpf:"follow"`
 	FullWords         *ebpf.VariableSpec `ebpf:"full_words"`
+	FutexBareCalls    *ebpf.VariableSpec `ebpf:"futex_bare_calls"`
+	FutexBareLeast    *ebpf.VariableSpec `ebpf:"futex_bare_least"`
+	FutexBareNs       *ebpf.VariableSpec `ebpf:"futex_bare_ns"`
 	FutexEnded        *ebpf.VariableSpec `ebpf:"futex_ended"`
 	FutexKeys         *ebpf.VariableSpec `ebpf:"futex_keys"`
 	FutexLost         *ebpf.VariableSpec `ebpf:"futex_lost"`
@@ -1150,6 +1156,9 @@ type TracepredictVariables struct {
 	Evaluated         *ebpf.Variable `ebpf:"evaluated"`
 	Follow            *ebpf.Variable `ebpf:"follow"`
 	FullWords         *ebpf.Variable `ebpf:"full_words"`
+	FutexBareCalls    *ebpf.Variable `ebpf:"futex_bare_calls"`
+	FutexBareLeast    *ebpf.Variable `ebpf:"futex_bare_least"`
+	FutexBareNs       *ebpf.Variable `ebpf:"futex_bare_ns"`
 	FutexEnded        *ebpf.Variable `ebpf:"futex_ended"`
 	FutexKeys         *ebpf.Variable `ebpf:"futex_keys"`
 	FutexLost         *ebpf.Variable `ebpf:"futex_lost"`

@@ -23,18 +23,30 @@ type FutexSum struct {
 	bpf.FutexSum
 }
 
-// FutexWaits returns the waits that have ended.
+// FutexWaits returns the waits that have ended. Their times are without what calls took that did not wait, if there were any,
+// on average: it is what each call takes, with its probes. Where the kernel executes the instruction of the call by
+// single-stepping in a virtual machine, that can be 10 µs.
 func (t *Tracer) FutexWaits() (w FutexWaits, err error) {
 	var s FutexSum
 	all := t.objs.FutexSums.Iterate()
 	for all.Next(&s.FutexKey, &s.FutexSum) {
 		w.Sums = append(w.Sums, s)
 	}
-	err = errors.Join(all.Err(), t.objs.FutexLost.Get(&w.Lost), t.objs.FutexEnded.Get(&w.Unended))
+	var calls, ns uint64
+	err = errors.Join(all.Err(), t.objs.FutexLost.Get(&w.Lost), t.objs.FutexEnded.Get(&w.Unended), t.objs.FutexBareCalls.Get(&calls), t.objs.FutexBareNs.Get(&ns))
 	if err != nil {
 		return w, fmt.Errorf("read the waits for futexes: %w", err)
 	}
+	w.leaveOut(ns / max(calls, 1))
 	return w, nil
+}
+
+// leaveOut takes so many ns from each wait.
+func (w *FutexWaits) leaveOut(bare uint64) {
+	for i := range w.Sums {
+		s := &w.Sums[i]
+		s.Ns -= min(s.Ns, s.Waits*bare)
+	}
 }
 
 // FutexWaiting returns the waits that have not ended, by thread as FutexKey has it.
