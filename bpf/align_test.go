@@ -18,7 +18,7 @@ var objects = map[string]string{"amd64": "tracepredict_x86_bpfel.o", "arm64": "t
 
 // shared has the Go types that the programs share with Go, by their names in C.
 var shared = map[string]any{
-	"record": Record{}, "call_record": CallRecord{}, "stack_record": StackRecord{}, "stack_part": StackPart{},
+	"record": Record{}, "call_record": CallRecord{}, "stack_record": StackRecord{}, "stack_part": StackPart{}, "stack_key": StackKey{}, "known_stack": KnownStack{},
 	"site": Site{}, "access_site": AccessSite{}, "sync_site": SyncSite{}, "heap_site": HeapSite{}, "function_site": FunctionSite{}, "futex_site": FutexSite{},
 	"futex_key": FutexKey{}, "futex_sum": FutexSum{}, "futex_wait": FutexWait{},
 	"signature": Signature{}, "task_line": TaskLine{}, "sleeper": Sleeper{}, "lost_line": LostLine{},

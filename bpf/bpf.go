@@ -11,7 +11,7 @@ import "unsafe"
 // The types that the programs share with Go.
 //
 //go:generate go run ./genops
-//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type futex_site -type futex_key -type futex_sum -type futex_wait -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input -type scope_automata -type scope_site -type scope_lock -type scope_thread -type scope_record -type scope_state Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
+//go:generate go tool -modfile=../scripts/go.mod bpf2go -cc clang-19 -strip llvm-strip-19 -target amd64,arm64 -type record -type call_record -type stack_record -type stack_key -type known_stack -type stack_part -type site -type access_site -type sync_site -type heap_site -type function_site -type futex_site -type futex_key -type futex_sum -type futex_wait -type task_line -type sleeper -type lost_line -type watch_key -type watch -type watched_line -type kernel_code -type signature -type tally -type thread_cost -type formula_body -type formula_input -type scope_automata -type scope_site -type scope_lock -type scope_thread -type scope_record -type scope_state Tracepredict tracepredict.bpf.c -- -Iinclude -O2 -g -Wall -Werror -mcpu=v3
 type (
 	// Record is one event; struct record of record.h.
 	Record = TracepredictRecord
@@ -19,6 +19,10 @@ type (
 	CallRecord = TracepredictCallRecord
 	// StackRecord is the data from which a call stack is computed; struct stack_record.
 	StackRecord = TracepredictStackRecord
+	// StackKey identifies the call stacks of a site, caller and depth; struct stack_key of slot.h.
+	StackKey = TracepredictStackKey
+	// KnownStack is a call stack that has been seen, and what tells it from others with its key; struct known_stack.
+	KnownStack = TracepredictKnownStack
 	// StackPart is a piece of a thread's stack, sent for a new call stack; struct stack_part.
 	StackPart = TracepredictStackPart
 	// Site describes what a probe observes; struct site of site.h.
@@ -140,6 +144,9 @@ const MaxChain = 8
 // KernelCodeBefore is the number of bytes of a KernelCode that lie before the instruction
 // pointer.
 const KernelCodeBefore = 32
+
+// OuterWords is how many return addresses tell a call stack from others with its key.
+const OuterWords = len(KnownStack{}.At)
 
 // MaxRings is the largest number of ring buffers.
 const MaxRings = 64

@@ -13,7 +13,7 @@ __u64 lost_lives;      /* of these, of the life of threads and libraries */
 __u64 lost_stacks;     /* call stacks that could not be sent */
 __u64 cut_stacks;      /* call stacks that were sent with less of the stack than was to be */
 __u64 lost_pending;    /* operations whose return will not be recognised */
-__u64 untabled_stacks; /* events whose call stack had no room in the table */
+__u64 untabled_stacks; /* events whose new call stack is that of their site and caller alone */
 __u64 lost_blocks;     /* of the heap, beyond the table: their end will not be recorded */
 
 __u32 last_stack;   /* the last call stack ID */
@@ -59,7 +59,7 @@ SETTING __u32 wake_bytes = 1 << 18; /* wake the reader when so much is unread */
 SETTING __u32 ring_limit = 60 << 20;
 SETTING bool want_stacks = true;
 SETTING __u32 stack_bytes = 32 << 10; /* of the stack are sent of each new call stack, at most */
-SETTING __u32 stack_limit = 32 << 20; /* and none while so much is unread: the rest is for events */
+SETTING __u32 stack_limit = 16 << 20; /* and none while so much is unread: the rest is for events */
 SETTING bool follow;                  /* forked processes are observed too */
 SETTING bool unnamed;                 /* variables that nobody named are watched (on_shared) */
 SETTING bool through_pointers;        /* accesses through pointers are observed */

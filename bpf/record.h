@@ -285,6 +285,8 @@ struct stack_record {
 	 * the access, or 0. */
 	__u64 caller;
 	__u64 regs[MAX_REGS]; /* 0 beyond what the processor has */
+	/* Of the first call stack of a site, caller and depth: the depth, and the stack pointer that it is counted from. Else 0. */
+	__u64 depth, sp;
 };
 
 /* A piece of a thread's stack, from the stack pointer upwards; none crosses a page. */

@@ -19,7 +19,7 @@ struct pending_call {
 	__u32 stack;
 };
 
-/* Call stacks that have been seen. Those of one site and caller are told apart by the depth
+/* Call stacks that have been seen lately. Those of one site and caller are told apart by the depth
  * of the stack pointer, which is the same for the same call stack in each thread; those of one
  * depth by the return addresses further out, where there seem to be some. */
 #define OUTER_WORDS 8
@@ -32,7 +32,9 @@ struct stack_key {
 struct known_stack {
 	__u32 stack;  /* call stack ID */
 	__u32 others; /* call stacks that came later, by their return addresses further out */
-	__u8 words;   /* how many of these are compared */
+	/* How many of these are compared. User space finds out where they are once it has unwound the call stack; until then,
+	 * these are words that look like return addresses. */
+	__u8 words;
 	__u8 pad;
 	__u16 hits; /* of a line: since the call stack was last looked up, at most 65535 */
 	__u16 at[OUTER_WORDS]; /* where, in bytes above the stack pointer */
@@ -43,8 +45,8 @@ struct stack_line {
 	struct known_stack known;
 };
 struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1 << 15);
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1 << 16);
 	__type(key, struct stack_key);
 	__type(value, struct known_stack);
 } stacks SEC(".maps");

@@ -18,6 +18,11 @@
 #define MAX_PARTS 64                  /* of a stack */
 #define MAX_RETURNS (STACK_PART / 16) /* the kernel keeps as many of a thread */
 
+/* So many call stacks are copied, and then one of so many: those that come are then mostly known, and were forgotten by
+ * the table. */
+#define MANY_STACKS (1 << 17)
+#define SAMPLED_STACKS 16
+
 enum sent {
 	SENT,
 	UNREADABLE,
@@ -176,7 +181,7 @@ __noinline __u32 new_stack(struct stack_key *key, __u64 thread, __u32 several)
 	stack = __sync_fetch_and_add(&last_stack, 1) + 1;
 	if (several)
 		parts = CUT;
-	else if (stack_bytes && !untabled_stacks && room()) /* else each event would send one */
+	else if (stack_bytes && (stack <= MANY_STACKS || stack % SAMPLED_STACKS == 0))
 		parts = send_stack(thread, stack, REG_SP(user));
 	s = room() ? RESERVE(sizeof(*s)) : 0;
 	if (!s) {
@@ -189,6 +194,8 @@ __noinline __u32 new_stack(struct stack_key *key, __u64 thread, __u32 several)
 	s->caller = key->caller;
 	s->site = key->site & 0xffff;
 	s->call = key->site >> 16 & 0xffff;
+	s->depth = key->outer ? 0 : key->depth;
+	s->sp = key->outer ? 0 : CURRENT_THREAD_POINTER(bpf_get_current_task_btf()) - key->depth;
 	s->cut = parts & CUT ? 1 : 0;
 	s->parts = parts & (CUT - 1);
 	submit_reserved(s, sizeof(*s), false);

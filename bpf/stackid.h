@@ -163,13 +163,15 @@ __noinline __u32 find_stack(struct stack_key *key, struct stack_line *line, __u6
 	line->known.hits = 0;
 	first = bpf_map_lookup_elem(&stacks, &line->key);
 	if (!first) {
+		if (unread() >= stack_limit)
+			goto shared;
 		find_outer(&line->known, line->key.caller, sp);
 		stack = add_stack(line, thread, 0);
 		if (stack)
 			return stack;
 		first = bpf_map_lookup_elem(&stacks, &line->key);
 		if (!first)
-			return 0;
+			goto shared;
 	}
 	line->known = *first;
 	if (read_outer(&line->known, sp))
@@ -180,6 +182,8 @@ __noinline __u32 find_stack(struct stack_key *key, struct stack_line *line, __u6
 		stack = other->stack;
 	} else {
 		several = first->others >= MAX_OTHERS;
+		if (!several && unread() >= stack_limit)
+			goto shared;
 		if (several) {
 			line->key.outer = SEVERAL;
 			other = bpf_map_lookup_elem(&stacks, &line->key);
@@ -191,6 +195,19 @@ __noinline __u32 find_stack(struct stack_key *key, struct stack_line *line, __u6
 	line->key.outer = 0;
 	line->known.others = 1;
 	line->known.stack = stack;
+	return stack;
+
+	/* There is so much else to read that the call stack gets the ID that all of a site and caller share then. The next event
+	 * here has another chance. */
+shared:
+	line->key.depth = 0;
+	line->key.outer = SEVERAL;
+	line->known.words = 0;
+	other = bpf_map_lookup_elem(&stacks, &line->key);
+	stack = other ? other->stack : add_stack(line, thread, 1);
+	line->key.outer = 0;
+	line->known.stack = 0;
+	__sync_fetch_and_add(&untabled_stacks, 1);
 	return stack;
 }
 

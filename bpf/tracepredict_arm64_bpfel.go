@@ -550,6 +550,8 @@ type TracepredictStackRecord struct {
 	Time   uint64
 	Caller uint64
 	Regs   [33]uint64
+	Depth  uint64
+	Sp     uint64
 }
 
 type TracepredictSyncSite struct {

@@ -265,6 +265,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 		}
 	}
 	s.finder = stacks.New(s)
+	s.finder.Unwound = s.settleStack
 	s.finder.Failed, s.remover.running.Failed, s.closing.Failed = s.fail, s.fail, s.fail
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)

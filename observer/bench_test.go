@@ -63,7 +63,7 @@ func BenchmarkRecord(b *testing.B) {
 func kept(o *Observer) map[string]int {
 	n := map[string]int{
 		"threads": len(o.threads.live), "by thread pointer": len(o.threads.process(1).byTP), "objects": len(o.threads.process(1).objects),
-		"variables": len(o.threads.process(1).vars), "stacks": len(o.stacks.known),
+		"variables": len(o.threads.process(1).vars), "stacks": len(o.stacks.recorded) + len(o.stacks.found),
 	}
 	for _, t := range o.threads.process(1).byTP {
 		for ; t != nil; t = t.previous {

@@ -270,8 +270,7 @@ func (o *Observer) InnerAcquisitions() uint64 { return o.locks.inner }
 
 // StackOf returns the description of a call stack, and whether it was recorded.
 func (o *Observer) StackOf(p event.StackID) (Stack, bool) {
-	s, ok := o.stacks.known[p]
-	return s, ok
+	return o.stacks.get(p)
 }
 
 // Idle implements loader.Handler. It does nothing.

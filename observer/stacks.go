@@ -7,14 +7,18 @@ import (
 
 // stacks keeps the descriptions of call stacks: those that the session has, and those that are found without a record.
 type stacks struct {
-	known    map[event.StackID]Stack
-	found    uint32                          // number of call stacks stored that no record has
+	// By ID - 1: one more than the index in recorded of the description that a record has; 0: there is none. There may be
+	// millions of IDs: a call stack that the BPF programs have forgotten gets another one.
+	ids      []uint32
+	recorded []Stack
+	numbers  map[recordedStack]uint32        // one more than their indices
+	found    []Stack                         // by ID - firstFoundStack - 1: call stacks that no record has
 	ofSites  map[sitePlace]event.StackID     // of accesses of the past
 	siteAddr func(tgid, index uint32) uint64 // Options.SiteAddr
 }
 
 func newStacks(opts *Options) stacks {
-	return stacks{known: map[event.StackID]Stack{}, siteAddr: opts.SiteAddr}
+	return stacks{numbers: map[recordedStack]uint32{}, siteAddr: opts.SiteAddr}
 }
 
 // Stack describes a call stack. The loader's session holds its return addresses.
@@ -26,15 +30,46 @@ type Stack struct {
 	Found  []uint64 // addresses, innermost first, of a thread found waiting (Blocked); nil: the session has them
 }
 
-// maxStacks bounds the stacks that are kept. The BPF programs have a table of half as
-// many; an event beyond that has a stack ID of its own, and loader.Lost counts it.
-const maxStacks = 1 << 16
+// recordedStack is a Stack that a record has.
+type recordedStack struct {
+	site, call, tgid uint32
+	caller           uint64
+}
 
-// add stores the description of a call stack, unless there are maxStacks.
+// The bounds of what is kept: IDs in records, their different descriptions, and call stacks that no record has.
+const (
+	maxStackIDs = 1 << 24
+	maxStacks   = 1 << 16
+)
+
+// add stores the description of a call stack, unless there are too many.
 func (ss *stacks) add(id event.StackID, s Stack) {
-	if len(ss.known) < maxStacks {
-		ss.known[id] = s
+	if id == 0 || id > maxStackIDs {
+		return
 	}
+	key := recordedStack{s.Site, s.Call, s.TGID, s.Caller}
+	number, known := ss.numbers[key]
+	if !known {
+		if len(ss.recorded) == maxStacks {
+			return
+		}
+		ss.recorded = append(ss.recorded, s)
+		number = uint32(len(ss.recorded))
+		ss.numbers[key] = number
+	}
+	ss.ids = append(ss.ids, make([]uint32, max(int(id)-len(ss.ids), 0))...)
+	ss.ids[id-1] = number
+}
+
+// get returns the description of a call stack.
+func (ss *stacks) get(id event.StackID) (Stack, bool) {
+	switch {
+	case id > firstFoundStack && uint64(id-firstFoundStack) <= uint64(len(ss.found)):
+		return ss.found[id-firstFoundStack-1], true
+	case id > 0 && uint64(id) <= uint64(len(ss.ids)) && ss.ids[id-1] > 0:
+		return ss.recorded[ss.ids[id-1]-1], true
+	}
+	return Stack{}, false
 }
 
 // firstFoundStack is the first stack ID that no record uses: the BPF programs count theirs
@@ -44,13 +79,11 @@ const firstFoundStack = 1 << 31
 // addFound stores a call stack that no record has and returns its new ID; 0 if it is empty, or
 // maxStacks are stored already.
 func (ss *stacks) addFound(s Stack) event.StackID {
-	if len(s.Found) == 0 || len(ss.known) >= maxStacks {
+	if len(s.Found) == 0 || len(ss.found) >= maxStacks {
 		return 0
 	}
-	ss.found++
-	id := event.StackID(firstFoundStack + ss.found)
-	ss.known[id] = s
-	return id
+	ss.found = append(ss.found, s)
+	return event.StackID(firstFoundStack + len(ss.found))
 }
 
 // sitePlace is a site in a process.

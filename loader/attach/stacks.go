@@ -1,5 +1,11 @@
 package attach
 
+import (
+	"github.com/cilium/ebpf"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
 // Stacks selects what is recorded about the call stack of an event. A call stack is recorded
 // once, when it is new.
 type Stacks uint8
@@ -19,4 +25,14 @@ func (s Stacks) bytes() uint32 {
 		return stackBytes
 	}
 	return 0
+}
+
+// SettleStack changes what tells a call stack from others with its key, if the BPF programs still have it under its ID.
+func (t *Tracer) SettleStack(key *bpf.StackKey, id uint32, change func(*bpf.KnownStack)) {
+	var k bpf.KnownStack
+	if t.objs.Stacks.Lookup(key, &k) != nil || k.Stack != id {
+		return // it has been forgotten, or another thread was faster
+	}
+	change(&k)
+	_ = t.objs.Stacks.Update(key, &k, ebpf.UpdateExist) // if it has been forgotten meanwhile, it will come again
 }

@@ -75,9 +75,9 @@ const (
 	// threads and of libraries that are mapped: losing one of these does more harm than
 	// losing an event.
 	lifeShare = 16
-	// Copies of new call stacks are sent only while less than 1/stackShare of the ring buffer is
-	// unread. At the same mark the program is made to wait.
-	stackShare = ring.HighMark
+	// Copies of new call stacks are sent only while less than 1/stackShare of a ring buffer is
+	// unread: they do not make the program wait.
+	stackShare = ring.LowMark
 )
 
 // spareFiles is the number of file descriptors that loading the BPF objects needs besides one for
@@ -590,7 +590,7 @@ type Lost struct {
 	Stacks      uint64 // new call stacks whose record had no room
 	Incomplete  uint64 // call stacks that may be incomplete: no room for the copy, or one ID for several
 	Pending     uint64 // calls whose return was not recognised
-	Untabled    uint64 // events whose call stack had no room in the table; each got an ID of its own
+	Untabled    uint64 // events whose call stack was new when there was so much else to read that only their site and caller are known
 	Blocks      uint64 // heap blocks that had no room in the table; their end was not recorded
 	Words       uint64 // accesses through pointers of memory that had no room in the table
 	OwnWords    uint64 // accesses through pointers of memory that one thread alone had used: nothing is lost

@@ -2,6 +2,7 @@ package stacks
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"github.com/tracepredict/tracepredict/bpf"
 )
@@ -69,6 +70,22 @@ func (k *Copy) restoreReturns() {
 			binary.LittleEndian.PutUint64(k.bytes[at:], r.original)
 		}
 	}
+}
+
+// returnsOf returns those words that a walk has read, in this order, from which it has its return addresses. One that a
+// uretprobe has replaced is left out, as the stack itself has another.
+func (k *Copy) returnsOf(pcs []uint64, read []Return) (out []Return) {
+	for _, pc := range pcs {
+		i := slices.IndexFunc(read, func(r Return) bool { return r.Value == pc })
+		if i < 0 {
+			continue // it is from a register
+		}
+		if r := read[i]; !slices.ContainsFunc(k.returns, func(x replacedReturn) bool { return x.at == r.Addr }) {
+			out = append(out, r)
+		}
+		read = read[i+1:]
+	}
+	return out
 }
 
 // word returns the size bytes, at most 8, at an address of the copied stack.

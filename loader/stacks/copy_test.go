@@ -81,6 +81,16 @@ func TestReturnsPutBack(t *testing.T) {
 	}
 }
 
+// TestReturnsOf: the words that hold the return addresses are found in the order of the walk, also where one calls itself;
+// one that is from a register, or that a uretprobe has replaced, has no word of the stack.
+func TestReturnsOf(t *testing.T) {
+	k := &Copy{returns: []replacedReturn{{at: 40, original: 9}}}
+	read := []Return{{8, 5}, {16, 7}, {24, 7}, {32, 1}, {40, 9}, {48, 5}}
+	if got, want := k.returnsOf([]uint64{3, 7, 7, 9, 5}, read), []Return{{16, 7}, {24, 7}, {48, 5}}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
 func TestWord(t *testing.T) {
 	k := &Copy{base: 0x1000, bytes: []byte{1, 2, 3, 4, 5, 6, 7, 8, 9}}
 	for _, c := range []struct {
@@ -125,7 +135,7 @@ func FuzzStackCopy(f *testing.F) {
 		}
 		for _, pc := range []uint64{addr, code.pc} {
 			k.head.Regs[native().pc] = pc
-			if chain, _ := New(code).unwind(k); len(chain) == 0 || len(chain) > maxFrames+1 {
+			if chain, _, _ := New(code).unwind(k); len(chain) == 0 || len(chain) > maxFrames+1 {
 				t.Errorf("a chain of %d", len(chain))
 			}
 		}

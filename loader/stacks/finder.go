@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
@@ -26,6 +27,10 @@ type Finder struct {
 	// Failed, if not nil, is called with panics of Run. It must be set before Run.
 	Failed func(*safely.Panic)
 
+	// Unwound, if not nil, is called by Run with what the return addresses of a call stack tell of it, if it is the first of
+	// a site, caller and depth. It must be set before Run.
+	Unwound func(*bpf.StackRecord, []Return)
+
 	space  Space
 	tables map[*elf.File]*unwind.Table // used by Run alone
 	todo   chan *Copy                  // copies to unwind
@@ -33,7 +38,8 @@ type Finder struct {
 
 	mu       sync.Mutex       // guards the fields below; no other lock is acquired while it is held
 	found    *sync.Cond       // signalled when another call stack has been found
-	ids      map[uint32]int32 // by call stack ID: index in stacks, -1 while it is being looked for
+	ids      []int32          // by call stack ID - 1: index in stacks, pending while it is being looked for, unknown if it is not known
+	known    int              // IDs that are known
 	complete int              // IDs whose call stack reaches the first function of thread or program
 	stacks   [][]uint64       // the distinct call stacks
 	numbers  map[string]int32 // index in stacks, by the bytes of the call stack
@@ -51,10 +57,9 @@ const (
 	// maxCopies bounds the copies that wait, each of at most 64 KiB. When there are more, the
 	// reader waits, and with it the program.
 	maxCopies = 512
-	// maxIDs bounds the call stack IDs. The BPF programs have a table of half as many call
-	// stacks; an event whose call stack has no room in it has an ID of its own, and attach.Lost
-	// counts it.
-	maxIDs = 1 << 16
+	// maxIDs bounds the call stack IDs. The BPF programs have a table of the last call stacks; one that comes again when it
+	// has left the table has another ID.
+	maxIDs = 1 << 24
 	// maxFrames bounds the frames of a call stack. A deeper recursion loses its outermost
 	// frames.
 	maxFrames = 512
@@ -63,23 +68,47 @@ const (
 // New returns a finder for the processes of a space; Run does its work.
 func New(space Space) *Finder {
 	f := &Finder{
-		space: space, todo: make(chan *Copy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, ids: map[uint32]int32{}, numbers: map[string]int32{},
+		space: space, todo: make(chan *Copy, maxCopies), ended: make(chan struct{}), tables: map[*elf.File]*unwind.Table{}, numbers: map[string]int32{},
 	}
 	f.found = sync.NewCond(&f.mu)
 	return f
 }
 
-// Add queues a copy to be unwound, unless its ID is known already or maxIDs IDs are.
+// What ids has besides indices.
+const (
+	unknown = -1
+	pending = -2
+)
+
+// Return is a return address on a stack.
+type Return struct{ Addr, Value uint64 }
+
+// Add queues a copy to be unwound, unless its ID is known already or out of bounds.
 func (f *Finder) Add(k *Copy) {
-	f.mu.Lock()
-	_, known := f.ids[k.head.Stack]
-	if known || len(f.ids) >= maxIDs {
-		f.mu.Unlock()
-		return
+	if f.expect(k.head.Stack) {
+		f.todo <- k
 	}
-	f.ids[k.head.Stack] = -1
-	f.mu.Unlock()
-	f.todo <- k
+}
+
+// expect makes an ID one that is being looked for, and reports whether it was unknown.
+func (f *Finder) expect(id uint32) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if id == 0 || id > maxIDs || f.index(id) != unknown {
+		return false
+	}
+	f.ids = append(f.ids, slices.Repeat([]int32{unknown}, max(int(id)-len(f.ids), 0))...)
+	f.ids[id-1] = pending
+	f.known++
+	return true
+}
+
+// index returns what ids has of an ID. The caller holds mu.
+func (f *Finder) index(id uint32) int32 {
+	if id == 0 || uint64(id) > uint64(len(f.ids)) {
+		return unknown
+	}
+	return f.ids[id-1]
 }
 
 // End waits until all copies are unwound.
@@ -94,14 +123,21 @@ func (f *Finder) Run() {
 	for k := range f.todo {
 		var pcs []uint64
 		var end unwind.End
-		if p := safely.Call(func() { pcs, end = f.unwind(k) }); p != nil && f.Failed != nil {
+		p := safely.Call(func() {
+			var returns []Return
+			pcs, end, returns = f.unwind(k)
+			if f.Unwound != nil && k.head.Sp != 0 && (end == unwind.EndOutermost || len(returns) >= bpf.OuterWords) {
+				f.Unwound(&k.head, returns)
+			}
+		})
+		if p != nil && f.Failed != nil {
 			f.Failed(p) // whoever waits for this call stack gets an empty one
 		}
 		f.mu.Lock()
 		if end == unwind.EndOutermost {
 			f.complete++
 		}
-		f.ids[k.head.Stack] = f.number(pcs)
+		f.ids[k.head.Stack-1] = f.number(pcs)
 		f.mu.Unlock()
 		f.found.Broadcast()
 	}
@@ -130,9 +166,9 @@ func (f *Finder) CallStack(id uint32) []uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for {
-		n, ok := f.ids[id]
+		n := f.index(id)
 		switch {
-		case !ok:
+		case n == unknown:
 			return nil
 		case n >= 0:
 			return f.stacks[n]
@@ -146,7 +182,7 @@ func (f *Finder) CallStack(id uint32) []uint64 {
 func (f *Finder) Counts() (total, complete int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return len(f.ids), f.complete
+	return f.known, f.complete
 }
 
 // layout describes the registers that a copy has, by DWARF's numbers.
@@ -164,10 +200,11 @@ func native() layout {
 	return layout{insn.AMD64, 16, 16}
 }
 
-// unwind returns the call stack of a copy, and why it ends. When a watchpoint trapped, the
+// unwind returns the call stack of a copy, why it ends, and where on the stack its return addresses are, the innermost
+// first. When a watchpoint trapped, the
 // kernel may have been stepping a copy of the instruction out of line; the original address is
 // then in Caller.
-func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
+func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End, returns []Return) {
 	n := native()
 	regs := unwind.Regs{PC: k.head.Regs[n.pc]}
 	for i, v := range k.head.Regs[:n.all] {
@@ -179,8 +216,15 @@ func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	}
 	pcs, end = []uint64{regs.PC}, unwind.EndMemory
 	if len(k.bytes) > 0 {
-		m := unwind.Machine{Arch: n.arch, Memory: k.word, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return f.table(int(k.head.Tgid), pc) }}
+		var read []Return
+		memory := func(addr uint64, size int) (uint64, bool) {
+			v, ok := k.word(addr, size)
+			read = append(read, Return{addr, v})
+			return v, ok
+		}
+		m := unwind.Machine{Arch: n.arch, Memory: memory, Find: func(pc uint64) (*unwind.Table, uint64, bool) { return f.table(int(k.head.Tgid), pc) }}
 		pcs, end = m.Walk(regs, maxFrames, pcs)
+		returns = k.returnsOf(pcs[1:], read)
 		if end == unwind.EndNoFrames && f.atEntry(int(k.head.Tgid), pcs[len(pcs)-1]) {
 			end = unwind.EndOutermost
 		}
@@ -188,7 +232,7 @@ func (f *Finder) unwind(k *Copy) (pcs []uint64, end unwind.End) {
 	if len(pcs) == 1 && site != nil && site.BPF.AtEntry != 0 && k.head.Caller != 0 {
 		pcs = append(pcs, k.head.Caller)
 	}
-	return pcs, end
+	return pcs, end, returns
 }
 
 // entryCode is the size, in bytes, of the code at a file's entry that no function calls. In the

@@ -1,6 +1,7 @@
 package stacks
 
 import (
+	"math"
 	"slices"
 	"testing"
 
@@ -89,11 +90,11 @@ func TestCallStacks(t *testing.T) {
 func TestCallStacksBounded(t *testing.T) {
 	c := New(&code{})
 	go c.Run()
-	for id := range uint32(maxIDs + 1000) {
-		c.Add(copyAt(id+1, 0, 100, 0))
+	for _, id := range []uint32{1, maxIDs, maxIDs + 1, math.MaxUint32, 0} {
+		c.Add(copyAt(id, 0, 100, 0))
 	}
 	c.End()
-	if len(c.ids) != maxIDs || c.CallStack(maxIDs+1) != nil {
-		t.Errorf("%d IDs are kept", len(c.ids))
+	if total, _ := c.Counts(); total != 2 || len(c.ids) != maxIDs || c.CallStack(maxIDs) == nil || c.CallStack(maxIDs+1) != nil || c.CallStack(0) != nil {
+		t.Errorf("%d of %d IDs are kept", total, len(c.ids))
 	}
 }

@@ -208,7 +208,7 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	}
 	st := o.Stats()
 	add(lost.Pending, "%d {call|calls} could not be followed to their return")
-	add(lost.Stacks+lost.Untabled, "%d {place has|places have} no calling chain")
+	add(lost.Stacks+lost.Untabled, "%d {event has|events have} no calling chain beyond {its|their} caller: they came while the chains of too many new places were being looked for")
 	add(lost.Incomplete, "%d calling {chain|chains} may be cut short: the ring buffer had no room for the stacks of so many new places at a time, or more than 64 chains lead to a place")
 	add(st.Unclassified, "%d {access|accesses} that a hardware watchpoint saw {was|were} made by code that does not tell read from write: taken for a write where the value had changed")
 	add(lost.Blocks, "%d {block|blocks} of memory {was|were} allocated while too many were followed: that {it was|they were} freed was not seen")
