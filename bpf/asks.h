@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
- * Loops that wait by asking: a thread makes a system call again and again until its answer is
+ * Threads that ask: a thread makes a system call, once or again and again until its answer is
  * another one, since a file is there, or gone, or longer, a descriptor is closed, a port is free.
  * Another thread's call made it so. Both calls name the same thing: a path, a file, a descriptor,
  * a port. A change is recorded when it is entered, an answer when it has come.
@@ -15,14 +15,6 @@
 #include "channel.h"
 #include "ringbuf.h"
 #include "unseen.h"
-
-/* What a key is of, in its low bits. */
-enum asked_kind {
-	ASKED_PATH = 1,
-	ASKED_FILE,
-	ASKED_DESCRIPTOR,
-	ASKED_PORT,
-};
 
 #define ASKED_MIX 0x9e3779b97f4a7c15ULL
 #define CWD (-100) /* AT_FDCWD */
@@ -44,7 +36,7 @@ struct {
 
 #define MOST_CHANGERS 8 /* changes by threads in turn that are recorded although nobody asks */
 
-__u32 asking; /* some observed file has loops that wait by asking; set by user space */
+__u32 asking; /* some observed file asks the kernel; set by user space */
 
 static __always_inline __u64 asked_key(__u64 hash, enum asked_kind kind)
 {
@@ -90,6 +82,11 @@ static __noinline __u64 file_key(__s32 fd)
 static __always_inline __u64 fd_key(__u64 thread, __s32 fd)
 {
 	return asked_key(((thread >> 32) << 32 | (__u32)fd) * ASKED_MIX, ASKED_DESCRIPTOR);
+}
+
+static __always_inline __u64 name_key(__u64 thread, __s32 fd)
+{
+	return asked_key(((thread >> 32) << 32 | (__u32)fd) * ASKED_MIX, ASKED_NAME);
 }
 
 /* Returns the key of the port to which a socket is bound, or to be bound: that in the structure at an
@@ -245,14 +242,26 @@ static __always_inline __u64 described(__u64 at, __s64 result)
 }
 
 #define O_CREAT 0100
+#define O_EXCL 0200
 
-/* Handles a call that makes what a path names, and fails if it is there, or not. */
-static __always_inline int makes(__u64 thread, __s32 directory, __u64 at, __u64 nr, bool made)
+/* Handles a call that makes what a path names, or finds it there. asks: which of these decides whether it succeeds. */
+static __always_inline int makes(
+	__u64 thread, __s32 directory, __u64 at, __u64 nr, bool made, bool asks)
 {
 	__u64 key = path_key(directory, at);
 
-	asked_for(thread, nr, key, 0);
+	if (asks)
+		asked_for(thread, nr, key, 0);
 	return made ? changes_it(thread, key, nr) : 0;
+}
+
+/* open(2) with O_CREAT alone succeeds in any case. */
+static __always_inline int opens(
+	__u64 thread, __s32 directory, __u64 at, __u64 nr, __u64 flags, __s64 result)
+{
+	bool creates = flags & O_CREAT;
+
+	return makes(thread, directory, at, nr, result >= 0 && creates, !creates || flags & O_EXCL);
 }
 
 /* Reports what a system call has answered, or made. */
@@ -286,22 +295,21 @@ static __noinline int ask_left(__u64 thread, struct io_args *a, __s64 result)
 		return asked_for(thread, a->nr, key ? key : fd_key(thread, a->arg[0]),
 			described(a->arg[2], result));
 	case CALL_OPEN:
-		return makes(thread, CWD, a->arg[0], a->nr, result >= 0 && a->arg[1] & O_CREAT);
+		return opens(thread, CWD, a->arg[0], a->nr, a->arg[1], result);
 	case CALL_OPENAT:
-		return makes(
-			thread, a->arg[0], a->arg[1], a->nr, result >= 0 && a->arg[2] & O_CREAT);
+		return opens(thread, a->arg[0], a->arg[1], a->nr, a->arg[2], result);
 	case CALL_CREAT:
 	case CALL_MKDIR:
-		return makes(thread, CWD, a->arg[0], a->nr, result >= 0);
+		return makes(thread, CWD, a->arg[0], a->nr, result >= 0, true);
 	case CALL_MKDIRAT:
-		return makes(thread, a->arg[0], a->arg[1], a->nr, result >= 0);
+		return makes(thread, a->arg[0], a->arg[1], a->nr, result >= 0, true);
 	case CALL_LINK:
 	case CALL_SYMLINK:
-		return makes(thread, CWD, a->arg[1], a->nr, result >= 0);
+		return makes(thread, CWD, a->arg[1], a->nr, result >= 0, true);
 	case CALL_SYMLINKAT:
-		return makes(thread, a->arg[1], a->arg[2], a->nr, result >= 0);
+		return makes(thread, a->arg[1], a->arg[2], a->nr, result >= 0, true);
 	case CALL_LINKAT:
-		return makes(thread, a->arg[2], a->arg[3], a->nr, result >= 0);
+		return makes(thread, a->arg[2], a->arg[3], a->nr, result >= 0, true);
 	case CALL_READ:
 	case CALL_READV:
 	case CALL_PREADV2:
@@ -313,7 +321,12 @@ static __noinline int ask_left(__u64 thread, struct io_args *a, __s64 result)
 	case CALL_BIND:
 		key = port_key(a->arg[0], a->arg[1]);
 		asked_for(thread, a->nr, key, 0);
-		return result ? 0 : changes_it(thread, key, a->nr);
+		if (result)
+			return 0;
+		changes_it(thread, name_key(thread, a->arg[0]), a->nr);
+		return changes_it(thread, key, a->nr);
+	case CALL_GETSOCKNAME:
+		return asked_for(thread, a->nr, name_key(thread, a->arg[0]), 0);
 	}
 	return 0;
 }

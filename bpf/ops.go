@@ -221,6 +221,19 @@ const (
 	ChannelOfFD ChannelKind = 16
 )
 
+// AskedKind is enum asked_kind of record.h. What the key of a ChannelAsked is of, in its low three
+// bits.
+type AskedKind uint64
+
+// The constants of enum asked_kind of record.h.
+const (
+	AskedPath       AskedKind = 1
+	AskedFile       AskedKind = 2
+	AskedDescriptor AskedKind = 3
+	AskedPort       AskedKind = 4
+	AskedName       AskedKind = 5 // of a socket
+)
+
 // Constants of record.h: Values in records of some kinds of channel.
 const (
 	AnySignal = 0xffff // object: a signalfd, which may have any signal

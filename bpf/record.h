@@ -155,6 +155,15 @@ enum channel_kind {
 	CHANNEL_OF_FD = 16,
 };
 
+/* What the key of a CHANNEL_ASKED is of, in its low three bits. */
+enum asked_kind {
+	ASKED_PATH = 1,
+	ASKED_FILE,
+	ASKED_DESCRIPTOR,
+	ASKED_PORT,
+	ASKED_NAME, /* of a socket */
+};
+
 /* Values in records of some kinds of channel. */
 enum {
 	ANY_SIGNAL = 0xffff, /* object: a signalfd, which may have any signal */

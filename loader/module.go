@@ -181,9 +181,12 @@ func (m *Module) locksFiles() bool {
 	return !libname.Runtime(m.Path) && slices.ContainsFunc(m.Plan.UnseenProbes, func(p probes.UnseenProbe) bool { return p.Locks })
 }
 
-// asks reports whether the module's own code has loops that wait by asking the kernel.
+// asks reports whether the module's own code asks the kernel for what other threads may change, or has loops that wait so.
 func (m *Module) asks() bool {
-	return !libname.Runtime(m.Path) && slices.ContainsFunc(m.Plan.UnseenProbes, func(p probes.UnseenProbe) bool { return p.Asks })
+	if libname.Runtime(m.Path) {
+		return false
+	}
+	return m.Bin.Asks() || slices.ContainsFunc(m.Plan.UnseenProbes, func(p probes.UnseenProbe) bool { return p.Asks })
 }
 
 // waitsForChildren reports whether the module's own code may wait for child processes that order

@@ -8,8 +8,9 @@ import (
 	"github.com/tracepredict/tracepredict/observer/run"
 )
 
-// This file handles loops that wait by asking: whether a file is there, how long it is, whether a
-// descriptor is open. When such a loop is left, the cause is probably the first change, by another thread,
+// This file handles threads that ask: whether a file is there, how long it is, whether a
+// descriptor is open. An answer that another thread's call has changed may decide what a thread does, which is a doubt. When a
+// loop is left that waits by asking, the cause is probably the first change, by another thread,
 // of what it asked for between its last two answers by the same call: the first of these had not let it go
 // on. If there is only one, it is the first change at all since there were several threads. The first change makes
 // the weakest order: a later one may have been what the loop waited for, too.
@@ -68,12 +69,25 @@ func (ca *causes) asked(t *thread, r *bpf.Record) {
 	}
 	if bpf.Op(r.Op) == bpf.OpReceive {
 		a.answered(t.id, ca.asks.count, r.Value)
+		if decides(r.Object) && a.cause(t.id) != nil {
+			ca.doubtOf(t, doubtAsked, nil)
+		}
 		return
 	}
 	if ca.names.lastThread < 2 {
 		return
 	}
 	a.changed(change{ca.asks.count, run.Cause{Thread: t.id, Until: ca.stats.Events, Call: uint32(r.Value), Asked: true}})
+}
+
+// decides reports whether an answer about what has a key may decide alone what a thread does: whether something is there, and
+// not what it has in it, or whether a descriptor is open, whose number means another file soon.
+func decides(key uint64) bool {
+	switch bpf.AskedKind(key & 7) {
+	case bpf.AskedPath, bpf.AskedPort, bpf.AskedName:
+		return true
+	}
+	return false
 }
 
 // changed records a change.

@@ -23,6 +23,7 @@ func leaves(tid uint32, key uint64) noticeRecord {
 // TestCauses checks what probably let thread 12 go on: thread 11 has written, and made a call.
 func TestCauses(t *testing.T) {
 	child, unknown := comes(12, bpf.ChannelChild, 99, 0), comes(12, bpf.ChannelChild, 99, bpf.AnyStatus)
+	const file, other = 8 | uint64(bpf.AskedFile), 16 | uint64(bpf.AskedFile)
 	change := func(tid uint32, key uint64) noticeRecord { return sends(tid, bpf.ChannelAsked, key, 87) }
 	answer := func(tid uint32, key, call uint64) noticeRecord { return comes(tid, bpf.ChannelAsked, key, call) }
 	by11 := func(call uint32, until uint64) *run.Cause {
@@ -44,14 +45,14 @@ func TestCauses(t *testing.T) {
 		{"a child of which nothing is known", []noticeRecord{sends(11, bpf.ChannelSignal, 9, 99<<32), unknown}, &run.Cause{Thread: 2, Name: "kill(2)", Until: 8}},
 		{"a child that has ended by itself", []noticeRecord{sends(11, bpf.ChannelSignal, 9, 99<<32), child}, nil},
 
-		{"changed", []noticeRecord{change(11, 5), answer(12, 5, 21), leaves(12, 5)}, by11(87, 8)},
-		{"nothing asked", []noticeRecord{change(11, 5), leaves(12, 5)}, nil},
-		{"something else changed", []noticeRecord{change(11, 6), answer(12, 5, 21), leaves(12, 5)}, nil},
-		{"changed later", []noticeRecord{answer(12, 5, 21), change(11, 5), leaves(12, 5)}, nil},
-		{"changed by itself", []noticeRecord{change(12, 5), answer(12, 5, 21), leaves(12, 5)}, nil},
-		{"asked for by another", []noticeRecord{change(11, 5), answer(13, 5, 21), leaves(12, 5)}, nil},
-		{"changed before the last answer but one", []noticeRecord{change(11, 5), answer(12, 5, 21), answer(12, 5, 21), leaves(12, 5)}, nil},
-		{"changed before another answer", []noticeRecord{change(11, 5), answer(12, 5, 4), answer(12, 5, 21), leaves(12, 5)}, by11(87, 8)},
+		{"changed", []noticeRecord{change(11, file), answer(12, file, 21), leaves(12, file)}, by11(87, 8)},
+		{"nothing asked", []noticeRecord{change(11, file), leaves(12, file)}, nil},
+		{"something else changed", []noticeRecord{change(11, other), answer(12, file, 21), leaves(12, file)}, nil},
+		{"changed later", []noticeRecord{answer(12, file, 21), change(11, file), leaves(12, file)}, nil},
+		{"changed by itself", []noticeRecord{change(12, file), answer(12, file, 21), leaves(12, file)}, nil},
+		{"asked for by another", []noticeRecord{change(11, file), answer(13, file, 21), leaves(12, file)}, nil},
+		{"changed before the last answer but one", []noticeRecord{change(11, file), answer(12, file, 21), answer(12, file, 21), leaves(12, file)}, nil},
+		{"changed before another answer", []noticeRecord{change(11, file), answer(12, file, 4), answer(12, file, 21), leaves(12, file)}, by11(87, 8)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := New(Options{Sites: site})
@@ -71,6 +72,47 @@ func TestCauses(t *testing.T) {
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("expected (-), found (+):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestAskedOnce checks which answers are a doubt without a loop: those about whether something is there, if another thread has
+// changed that since the thread's last answer.
+func TestAskedOnce(t *testing.T) {
+	path, file := uint64(8|bpf.AskedPath), uint64(8|bpf.AskedFile)
+	change := func(tid uint32, key uint64) noticeRecord { return sends(tid, bpf.ChannelAsked, key, 87) }
+	answer := func(tid uint32, key uint64) noticeRecord { return comes(tid, bpf.ChannelAsked, key, 21) }
+	for _, c := range []struct {
+		name    string
+		records []noticeRecord
+		doubts  int
+	}{
+		{"changed", []noticeRecord{change(11, path), answer(12, path)}, 1},
+		{"asked again", []noticeRecord{change(11, path), answer(12, path), answer(12, path)}, 1},
+		{"changed again", []noticeRecord{change(11, path), answer(12, path), change(11, path), answer(12, path)}, 2},
+		{"a socket's name", []noticeRecord{change(11, 8|uint64(bpf.AskedName)), answer(12, 8|uint64(bpf.AskedName))}, 1},
+		{"changed later", []noticeRecord{answer(12, path), change(11, path)}, 0},
+		{"changed by itself", []noticeRecord{change(12, path), answer(12, path)}, 0},
+		{"another path", []noticeRecord{change(11, path), answer(12, path+8)}, 0},
+		{"what is in a file", []noticeRecord{change(11, file), answer(12, file)}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := New(Options{Sites: site})
+			records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n11 write X value=1")
+			for _, n := range c.records {
+				records = append(records, n.record())
+			}
+			for i := range records {
+				records[i].Time = uint64(i + 1)
+				o.Record(&records[i])
+			}
+			n := 0
+			for _, e := range o.Executed() {
+				n += len(e.Hits)
+			}
+			if n != c.doubts {
+				t.Errorf("%d doubts, want %d: %+v", n, c.doubts, o.Executed())
 			}
 		})
 	}

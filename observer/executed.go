@@ -56,6 +56,7 @@ const (
 	doubtShared
 	doubtRelease
 	doubtTeam
+	doubtAsked
 )
 
 // doubtText describes each doubt.
@@ -72,6 +73,7 @@ var doubtText = map[bpf.Doubt]string{
 	doubtUnderWay:    "a call that was under way when the observation began",
 	doubtOutside:     "a receive from a process that is not observed",
 	doubtShared:      "an atomic access of memory that is shared by its mapping",
+	doubtAsked:       "an answer of the kernel that another thread's call had changed, as to whether a file is there",
 	doubtTeam:        "a parallel region of OpenMP, whose threads are not known",
 	doubtRelease:     "a lock of which a release was not seen",
 }
@@ -82,7 +84,10 @@ const maxReturns = 256
 
 // doubt records that t has just come to know something that other threads may have done, by a call
 // of which only the return is seen: whatever happened before may come before what t does from now on.
-func (c *core) doubt(t *thread, why bpf.Doubt) {
+func (c *core) doubt(t *thread, why bpf.Doubt) { c.doubtOf(t, why, t.woken) }
+
+// doubtOf is doubt with what probably let the thread go on; nil if that is not known.
+func (c *core) doubtOf(t *thread, why bpf.Doubt, cause *run.Cause) {
 	number := uint64(why)<<32 | uint64(t.process.id)
 	e := c.executed[number]
 	if e == nil {
@@ -97,5 +102,5 @@ func (c *core) doubt(t *thread, why bpf.Doubt) {
 		return
 	}
 	now := c.stats.Events
-	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now, Cause: t.woken})
+	e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: now + 1, Until: now, Cause: cause})
 }

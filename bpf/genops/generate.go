@@ -25,6 +25,7 @@ var kinds = []struct{ prefix, goType, base string }{
 	{"CHANNEL_", "ChannelKind", "int32"},
 	{"ANY_", "", ""},
 	{"DOUBT_", "Doubt", "uint64"},
+	{"ASKED_", "AskedKind", "uint64"},
 	{"GIVEN_", "GivenUp", "uint32"},
 	{"INPUT_", "InputKind", "uint8"},
 	{"BODY_", "BodyKind", "uint8"},

@@ -104,6 +104,9 @@ func (f *File) ReusesDescriptors() bool {
 	return f.hasAny(libname.Closes) && f.hasAny(libname.MakesDescriptor) && f.startsThreads()
 }
 
+// Asks reports whether the file's code may ask the kernel for what other threads may change.
+func (f *File) Asks() bool { return f.hasAny(libname.Asks) }
+
 func (f *File) startsThreads() bool { return f.hasAny(libname.StartsThread) }
 
 // Traces reports whether the file's code may trace other processes, or ask to be traced.

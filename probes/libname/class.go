@@ -67,6 +67,8 @@ const (
 	WaitsForChild
 	// Closes, "closes": it closes descriptors.
 	Closes
+	// Asks, "asks": it asks the kernel whether something is there, or has a name, which other threads may change.
+	Asks
 	// Synchronises, "synchronises": it operates on an object of synchronisation, or on a thread, and keeps no address.
 	Synchronises
 	// Orders, "orders": it synchronises threads by atomics or futexes: libatomic's, those that libstdc++ and libc++ keep
@@ -80,6 +82,6 @@ const (
 var classNames = [...]string{
 	"on-object", "of-threads", "idles", "yields", "limited-wait", "harmless", "unshared", "reads-only", "observed",
 	"ends-program", "no-return", "throws", "pure", "writes-nothing", "frees", "allocates", "tells-time", "relocks", "succeeds", "fills",
-	"makes-channel", "makes-descriptor", "kernel-wait", "kernel-wake", "starts-thread", "waits-for-child", "closes",
+	"makes-channel", "makes-descriptor", "kernel-wait", "kernel-wake", "starts-thread", "waits-for-child", "closes", "asks",
 	"synchronises", "orders", "creates-threads",
 }

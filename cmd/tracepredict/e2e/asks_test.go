@@ -86,3 +86,20 @@ func TestRecordLocks(t *testing.T) {
 		t.Errorf("without locks: found %v", report.Findings)
 	}
 }
+
+// TestAsksOnce checks that a thread which asks the kernel once whether something is there is taken to depend on whom has made
+// it, so that a deadlock behind it is likely at most; and that it is predicted where no other thread has, or where the call
+// succeeds in any case.
+func TestAsksOnce(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "asks_once.c", "-O1", "-g", "-pthread")
+	for way, want := range map[string]string{"there": "likely", "named": "likely", "own": "predicted", "before": "predicted", "shared": "predicted"} {
+		t.Run(way, func(t *testing.T) {
+			_, r := reported(t, "exec", "--", program, way)
+			if got := r.summary(); !strings.HasPrefix(got, want+" deadlock") || len(r.Findings) != 1 {
+				t.Errorf("findings: %q, want a %s deadlock (%q)", got, want, r.Run.Notes)
+			}
+		})
+	}
+}
