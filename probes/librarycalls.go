@@ -35,6 +35,8 @@ type memoryRange struct {
 	least int
 	// at is how far behind the argument the memory begins, and bytes its size, of one of count; 0: one byte.
 	at, bytes int
+	// result reports that it is memory of the library's own to which the function's result points, if that is not null.
+	result bool
 	// descriptor is the argument that is the number of an open file, without which nothing is accessed; 0: none is.
 	descriptor int
 }
@@ -55,6 +57,12 @@ func rangeOf(pointer int, sizes []int) memoryRange {
 		}
 	}
 	return r
+}
+
+// fillsOwn returns the range of so many bytes of the library's own memory, which each call of the function writes, and of which
+// its result is the address (MT-Unsafe in glibc's manual, with race:…).
+func fillsOwn(bytes int) []memoryRange {
+	return []memoryRange{{writes: true, result: true, bytes: bytes}}
 }
 
 // part returns the range of so many bytes, from one on.
@@ -152,6 +160,13 @@ var libraryRanges = map[string][]memoryRange{
 	"pipe":          {writes(1).part(0, 8).ifDone()},
 	"socketpair":    {writes(4).part(0, 8).ifDone()},
 
+	"localtime":     fillsOwn(56), // struct tm
+	"ctime":         fillsOwn(25),
+	"getpwnam":      fillsOwn(48), // struct passwd
+	"getgrnam":      fillsOwn(32), // struct group
+	"gethostbyname": fillsOwn(32), // struct hostent
+	"getservbyname": fillsOwn(32), // struct servent
+
 	"getrandom":   {writes(1, 2).asReturned()},
 	"__fread_chk": {writes(1, 4, 3).asReturned()},
 
@@ -188,6 +203,8 @@ var libraryAliases = map[string]string{
 	"fscanf": "scanf", "__isoc99_scanf": "scanf", "__isoc23_scanf": "scanf", "__isoc99_fscanf": "scanf", "__isoc23_fscanf": "scanf",
 	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "timegm": "mktime", "pipe2": "pipe",
 	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
+	"gmtime": "localtime", "asctime": "ctime", "getpwuid": "getpwnam", "getpwent": "getpwnam", "getgrgid": "getgrnam", "getgrent": "getgrnam",
+	"gethostbyaddr": "gethostbyname", "gethostbyname2": "gethostbyname", "getservbyport": "getservbyname",
 	"fwrite_unlocked": "fwrite", "fread_unlocked": "fread", "__fread_unlocked_chk": "__fread_chk",
 	"__strdup": "strdup", "__strndup": "strndup", "__isoc23_strtol": "strtol", "__isoc23_strtoul": "strtol",
 	"__isoc23_strtoll": "strtol", "__isoc23_strtoull": "strtol",
@@ -288,8 +305,11 @@ func (b *builder) inStub(jump uint64) bool {
 // once the function has returned what was accessed, one there that remembers the arguments and one behind. There
 // is none if the access cannot be observed. number is the index of the range among those of the call.
 func (b *builder) rangeSites(c pointer.Call, r *memoryRange, number int) ([]Site, error) {
-	if r.returned && c.Tail {
+	if (r.returned || r.result) && c.Tail {
 		return nil, nil
+	}
+	if r.result {
+		return b.resultSite(c, r)
 	}
 	at, ok, err := b.atCall(c)
 	if !ok || err != nil {
@@ -320,6 +340,17 @@ func (b *builder) rangeSites(c pointer.Call, r *memoryRange, number int) ([]Site
 	return []Site{s, done}, nil
 }
 
+// resultSite plans the probe of an access of the memory to which the result of a call points.
+func (b *builder) resultSite(c pointer.Call, r *memoryRange) ([]Site, error) {
+	behind, ok, err := b.behindCall(c, cheapsite.Want{
+		Reads: insn.RegSet(0).With(b.resultRegister()), Stop: func(addr uint64) bool { return b.accessAt[addr] },
+	})
+	if !ok || err != nil {
+		return nil, err
+	}
+	return []Site{b.rangeSite(c, r, behind)}, nil
+}
+
 // atCall returns where the probe of a call sits; ok is false if it has no place.
 func (b *builder) atCall(c pointer.Call) (at cheapsite.Site, ok bool, err error) {
 	at, err = b.image.Place(cheapsite.Want{At: c.Addr, Sense: cheapsite.After, Stop: func(addr uint64) bool { return addr != c.Addr }})
@@ -342,7 +373,11 @@ func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site
 		op = bpf.OpWrite
 	}
 	s.BPF = bpf.Site{Op: uint8(op), Action: uint8(bpf.ActionEmit), When: c.Cond}
-	s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(b.argument(r.pointer)), int64(r.at)
+	object := b.resultRegister()
+	if !r.result {
+		object = b.argument(r.pointer)
+	}
+	s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(object), int64(r.at)
 	d := &s.BPF.Access
 	d.Reach, d.Span = uint8(bpf.ReachRange), uint32(max(r.bytes, 1))
 	if r.count > 0 {

@@ -63,6 +63,27 @@ func TestLibraryCallsBuilt(t *testing.T) {
 	}
 }
 
+// TestLibraryOwnMemory checks that the memory to which the result of localtime and its kind points counts as written by each
+// call; that a lock guards it, and that there is none if the call fails.
+func TestLibraryOwnMemory(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "own_memory.c", "-O1", "-g", "-pthread")
+	for way, by := range map[string]string{"localtime": "localtime", "ctime": "ctime", "locked": "", "copied": "", "failed": ""} {
+		t.Run(way, func(t *testing.T) {
+			_, r := reported(t, "exec", "--", program, way)
+			for i := range r.Findings {
+				if m := r.Findings[i].Message; by == "" || !strings.Contains(m, " by "+by+" ") {
+					t.Errorf("found: %s", m)
+				}
+			}
+			if by != "" && len(r.Findings) == 0 {
+				t.Errorf("no race of what %s writes (notes: %q)", by, r.Run.Notes)
+			}
+		})
+	}
+}
+
 // TestNamedBehindPointers checks that accesses of static variables by their names and by library functions are of
 // the same variables, whoever comes first, and that what is beside them is not. The report of the trace is the same.
 func TestNamedBehindPointers(t *testing.T) {
