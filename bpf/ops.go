@@ -42,12 +42,13 @@ const (
 	OpUpdate       Op = 21
 	OpFork         Op = 22 // task_newtask: object is the child's tid, value its thread pointer
 	OpExit         Op = 23 // sched_process_exit; with RecProcess value is the status, as of wait(2)
-	OpLibrary      Op = 24 // the dynamic loader has changed the list of libraries
-	OpExec         Op = 25 // sched_process_exec
-	OpTask         Op = 26 // a thread that lived when observation began: object tid, value thread pointer
-	OpHole         Op = 27 // so many records of this thread as value says were lost before its next one
-	OpTouch        Op = 28 // an access that a hardware watchpoint saw, after it; see touch_hint
-	OpCall         Op = 29 // a function was entered; object is its instance
+	// OpLibrary: the dynamic loader has changed the list of libraries; result 1: the thread is held
+	OpLibrary Op = 24
+	OpExec    Op = 25 // sched_process_exec
+	OpTask    Op = 26 // a thread that lived when observation began: object tid, value thread pointer
+	OpHole    Op = 27 // so many records of this thread as value says were lost before its next one
+	OpTouch   Op = 28 // an access that a hardware watchpoint saw, after it; see touch_hint
+	OpCall    Op = 29 // a function was entered; object is its instance
 	// OpReturn: It returns value, with RecValue; the rest as at its entry, but for what it has stored.
 	// Result is how many of its last parameters are unknown. RecFailed: an exception, longjmp or the
 	// thread's end removed its frame.

@@ -44,10 +44,10 @@ enum op {
 	OP_READ,
 	OP_WRITE,
 	OP_UPDATE,
-	OP_FORK,    /* task_newtask: object is the child's tid, value its thread pointer */
-	OP_EXIT,    /* sched_process_exit; with REC_PROCESS value is the status, as of wait(2) */
-	OP_LIBRARY, /* the dynamic loader has changed the list of libraries */
-	OP_EXEC,    /* sched_process_exec */
+	OP_FORK, /* task_newtask: object is the child's tid, value its thread pointer */
+	OP_EXIT, /* sched_process_exit; with REC_PROCESS value is the status, as of wait(2) */
+	OP_LIBRARY, /* the dynamic loader has changed the list of libraries; result 1: the thread is held */
+	OP_EXEC,  /* sched_process_exec */
 	OP_TASK,  /* a thread that lived when observation began: object tid, value thread pointer */
 	OP_HOLE,  /* so many records of this thread as value says were lost before its next one */
 	OP_TOUCH, /* an access that a hardware watchpoint saw, after it; see touch_hint */

@@ -8,6 +8,7 @@
 
 #include "cost.h"
 #include "held.h"
+#include "hold.h"
 #include "knowledge.h"
 #include "monitor.h"
 #include "operand.h"
@@ -182,6 +183,7 @@ static __always_inline void enter(struct pt_regs *ctx, struct site *site, __u32 
 		(struct record){.op = site->op,
 			.site = index,
 			.stack = stack,
+			.result = library ? hold_loading(thread) : 0,
 			.object = object,
 			.value = second,
 			.extra = extra,

@@ -4,8 +4,8 @@
 /*
  * What runs in the kernel. Two kinds of program: probes, which turn the hit of a site into a
  * record, and tracepoints for the life of threads and for system calls. All records go through
- * one ring buffer, whose order of reservation is the order of the run, so each program
- * reserves as late, or as early, as its operation demands, and does all else before.
+ * the ring buffers, and their numbers are the order of the run, so each program draws the number of
+ * its record as late, or as early, as its operation demands, and does all else before.
  *
  * There is one compilation unit, and one object: the programs share maps, and one that is not
  * needed is replaced before loading, so that the verifier never sees it.
@@ -46,6 +46,7 @@
  *   waking.h               on_waking: who wakes a thread
  *   signal.h               on_signal_sent, on_signal_came: signals
  *   tracing.h              on_ptrace: programs that trace
+ *   hold.h                 holding a thread for its tracer, the tool
  *   sleeper.h              list_sleepers: what threads are doing
  */
 #include "on_probe.h"

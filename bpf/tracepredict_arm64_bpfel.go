@@ -666,6 +666,7 @@ const (
 	TracepredictMapKnownSlots        = "known_slots"
 	TracepredictMapKnownVectors      = "known_vectors"
 	TracepredictMapLargeBlocks       = "large_blocks"
+	TracepredictMapLoadingThreads    = "loading_threads"
 	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
 	TracepredictMapNewObject         = "new_object"
@@ -744,6 +745,7 @@ const (
 	TracepredictVarFutexLost         = "futex_lost"
 	TracepredictVarGivenUp           = "given_up"
 	TracepredictVarGivenUpOp         = "given_up_op"
+	TracepredictVarHoldsLoading      = "holds_loading"
 	TracepredictVarJoinedWords       = "joined_words"
 	TracepredictVarKnownDropped      = "known_dropped"
 	TracepredictVarKnownEnded        = "known_ended"
@@ -897,6 +899,7 @@ type TracepredictMapSpecs struct {
 	KnownSlots     *ebpf.MapSpec `ebpf:"known_slots"`
 	KnownVectors   *ebpf.MapSpec `ebpf:"known_vectors"`
 	LargeBlocks    *ebpf.MapSpec `ebpf:"large_blocks"`
+	LoadingThreads *ebpf.MapSpec `ebpf:"loading_threads"`
 	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	NewObject      *ebpf.MapSpec `ebpf:"new_object"`
@@ -955,6 +958,7 @@ type TracepredictVariableSpecs struct {
 	FutexLost         *ebpf.VariableSpec `ebpf:"futex_lost"`
 	GivenUp           *ebpf.VariableSpec `ebpf:"given_up"`
 	GivenUpOp         *ebpf.VariableSpec `ebpf:"given_up_op"`
+	HoldsLoading      *ebpf.VariableSpec `ebpf:"holds_loading"`
 	JoinedWords       *ebpf.VariableSpec `ebpf:"joined_words"`
 	KnownDropped      *ebpf.VariableSpec `ebpf:"known_dropped"`
 	KnownEnded        *ebpf.VariableSpec `ebpf:"known_ended"`
@@ -1054,6 +1058,7 @@ type TracepredictMaps struct {
 	KnownSlots     *ebpf.Map `ebpf:"known_slots"`
 	KnownVectors   *ebpf.Map `ebpf:"known_vectors"`
 	LargeBlocks    *ebpf.Map `ebpf:"large_blocks"`
+	LoadingThreads *ebpf.Map `ebpf:"loading_threads"`
 	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	NewObject      *ebpf.Map `ebpf:"new_object"`
@@ -1107,6 +1112,7 @@ func (m *TracepredictMaps) Close() error {
 		m.KnownSlots,
 		m.KnownVectors,
 		m.LargeBlocks,
+		m.LoadingThreads,
 		m.LockedFiles,
 		m.Lost,
 		m.NewObject,
@@ -1166,6 +1172,7 @@ type TracepredictVariables struct {
 	FutexLost         *ebpf.Variable `ebpf:"futex_lost"`
 	GivenUp           *ebpf.Variable `ebpf:"given_up"`
 	GivenUpOp         *ebpf.Variable `ebpf:"given_up_op"`
+	HoldsLoading      *ebpf.Variable `ebpf:"holds_loading"`
 	JoinedWords       *ebpf.Variable `ebpf:"joined_words"`
 	KnownDropped      *ebpf.Variable `ebpf:"known_dropped"`
 	KnownEnded        *ebpf.Variable `ebpf:"known_ended"`

@@ -8,21 +8,13 @@
 #define TRACEPREDICT_TRACING_H
 
 #include "channel.h"
+#include "hold.h"
 #include "thread.h"
 
 /* Requests of ptrace that begin to trace. */
 #define PTRACE_TRACEME 0
 #define PTRACE_ATTACH 16
 #define PTRACE_SEIZE 0x4206
-
-#define SIGURG 23 /* it is ignored unless the program handles it */
-
-/* Returns whether the tool traces a thread. */
-static __always_inline bool traced_by_tool(struct task_struct *task)
-{
-	return BPF_CORE_READ(task, ptrace) &&
-	       task_id(BPF_CORE_READ(task, parent, group_leader)) == tool_tgid;
-}
 
 #if defined(__TARGET_ARCH_x86)
 #define CALL_PTRACE 101
@@ -33,7 +25,6 @@ static __always_inline bool traced_by_tool(struct task_struct *task)
 SEC("raw_tp/sys_enter")
 int on_ptrace(struct raw_args *ctx)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
 	struct io_args a = {};
 
 	if (ctx->args[1] != CALL_PTRACE || !is_target(current_thread()))
@@ -41,9 +32,7 @@ int on_ptrace(struct raw_args *ctx)
 	read_call(&a, ctx->args[0], true);
 	if (a.arg[0] != PTRACE_TRACEME && a.arg[0] != PTRACE_ATTACH && a.arg[0] != PTRACE_SEIZE)
 		return 0;
-	/* A blocked signal would come at another time. */
-	if (traced_by_tool(task) && !(BPF_CORE_READ(task, blocked.sig[0]) & 1ULL << (SIGURG - 1)))
-		bpf_send_signal_thread(SIGURG);
+	stop_thread(bpf_get_current_task_btf());
 	return 0;
 }
 

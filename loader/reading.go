@@ -38,6 +38,9 @@ func (f *filter) Record(r *bpf.Record) {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpLibrary { // a library was mapped or unmapped
+		if r.Result != 0 { // the tracer holds the thread, see loaded
+			return
+		}
 		f.s.noteUnsynced(int(r.Tgid), f.s.syncLate(int(r.Tgid), r.Time))
 		return
 	}

@@ -492,6 +492,19 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	return nil
 }
 
+// loaded gives the libraries that a thread has loaded their probes, if it has stopped for that. What it does with them, also
+// before dlopen returns, comes after.
+func (s *Session) loaded(tid int) bool {
+	if !s.tracer.TakeLoading(tid) {
+		return false
+	}
+	if pid := ptrace.ProcessOf(tid); pid != 0 {
+		_, err := s.attachNew(pid)
+		s.noteUnsynced(pid, err)
+	}
+	return true
+}
+
 // monotonic returns the present time on the clock of the records, in ns.
 func monotonic() uint64 {
 	var ts unix.Timespec

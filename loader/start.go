@@ -81,6 +81,9 @@ func start(ctx context.Context, prog Program, opts Options, started func(*Sessio
 	defer cancel()
 	s.begin(held.PID)
 	s.traced = true
+	if err := s.tracer.HoldLoading(); err != nil {
+		s.notes.say(fmt.Sprintf("libraries that the program loads while it runs get their probes late: %v", s.notes.reason(err)))
+	}
 	if opts.Steer != nil {
 		if s.steered, err = newSteered(s, opts.Steer); err != nil {
 			held.Abandon()
@@ -155,7 +158,7 @@ func (s *Session) trace(held *ptrace.Held, endObservation func()) traceResult {
 	t.Throttle, t.OnExec, t.OnMap = s.ring.throttle, tolerant(s.newProgram), tolerant(s.sync)
 	t.OnStop, t.OnContinue = s.job.stopped, s.job.continued
 	t.OnFork, t.OnEnd, t.OnTrap, t.OnCopied = s.child, s.processEnded, s.unexplainedTrap, s.copied
-	t.OnAsk = s.asked
+	t.OnAsk, t.OnLoaded = s.asked, s.loaded
 	s.steer(t)
 	t.OnReady = func(pid int) error {
 		if !first || pid != s.PID() {

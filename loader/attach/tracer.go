@@ -341,6 +341,21 @@ func (t *Tracer) StartAsking() error {
 	return nil
 }
 
+// HoldLoading has threads that the tool traces stop, by SIGURG, whenever the dynamic loader has changed the list of libraries;
+// their records have the result 1. See TakeLoading.
+func (t *Tracer) HoldLoading() error {
+	if err := t.objs.HoldsLoading.Set(uint32(1)); err != nil {
+		return fmt.Errorf("hold threads that load libraries: %w", err)
+	}
+	return nil
+}
+
+// TakeLoading reports, once, whether a thread that has stopped by SIGURG did so because of HoldLoading.
+func (t *Tracer) TakeLoading(tid int) bool {
+	var held uint32
+	return t.objs.LoadingThreads.LookupAndDelete(uint32(tid), &held) == nil
+}
+
 // Messages reports whether StartMessages was called.
 func (t *Tracer) Messages() bool {
 	t.mu.Lock()

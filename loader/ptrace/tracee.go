@@ -50,7 +50,10 @@ type Tracee struct {
 	OnTrap     func(tid int) (ours bool)          // a debug exception that the thread did not cause itself
 	// OnCopied is called when a thread has executed a breakpoint that the kernel knows nothing of, at an address. It
 	// returns the bytes to be put back; none if it is the program's own.
-	OnCopied     func(tid int, at uint64) []Original
+	OnCopied func(tid int, at uint64) []Original
+	// OnLoaded is called when a thread has stopped by SIGURG. It returns false if that is not because it has loaded or
+	// unloaded a library; else the library has its probes then.
+	OnLoaded     func(tid int) bool
 	OnAsk        func(Ask)              // a thread asks to trace, or to be traced, which the tool's tracing forbids
 	Steer        Steerer                // nil: threads are not steered
 	stepping     map[int]bool           // by thread ID: it executes one instruction for the Steerer
@@ -92,6 +95,7 @@ func NewTracee(pid int, follow bool) *Tracee {
 		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
 		OnTrap:   func(int) bool { return false },
 		OnCopied: func(int, uint64) []Original { return nil },
+		OnLoaded: func(int) bool { return false },
 		OnAsk:    func(Ask) {}, waiting: map[int][]asker{}, stepping: map[int]bool{},
 	}
 }
@@ -343,6 +347,8 @@ func (t *Tracee) handleStop(tid int, ws unix.WaitStatus) error {
 	case t.Steer != nil && t.Steer.Came(tid, sig):
 		return nil
 	case sig == unix.SIGTRAP && (unexplainedTrap(tid) && t.OnTrap(tid) || t.restored(tid)):
+		return t.resume(tid, 0)
+	case sig == unix.SIGURG && t.OnLoaded(tid):
 		return t.resume(tid, 0)
 	case sig == unix.SIGURG:
 		if asked, err := t.asks(tid); asked {

@@ -49,7 +49,7 @@ func (t *Tracee) asks(tid int) (bool, error) {
 	if !failed {
 		return true, t.resume(tid, 0)
 	}
-	ask := Ask{PID: processOf(tid), Tracee: processOf(call.target), TraceMe: call.traceMe}
+	ask := Ask{PID: ProcessOf(tid), Tracee: ProcessOf(call.target), TraceMe: call.traceMe}
 	switch {
 	case ask.Tracee == 0 || !tracedByThis(call.target):
 		return true, t.resume(tid, 0) // it has failed for another reason
@@ -127,8 +127,8 @@ func (t *Tracee) forgetAsker(tid int) {
 	}
 }
 
-// processOf returns the ID of a thread's process; 0 if it has ended.
-func processOf(tid int) int { return statusNumber(tid, "Tgid") }
+// ProcessOf returns the ID of a thread's process; 0 if it has ended.
+func ProcessOf(tid int) int { return statusNumber(tid, "Tgid") }
 
 // tracedByThis reports whether the calling thread traces a thread.
 func tracedByThis(tid int) bool { return statusNumber(tid, "TracerPid") == unix.Gettid() }

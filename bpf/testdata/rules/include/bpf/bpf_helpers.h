@@ -158,7 +158,11 @@ static __u64 now, current, cookie;
 
 #define bpf_ktime_get_ns() now
 #define bpf_get_smp_processor_id() 0
-#define bpf_send_signal_thread(signal) ((void)(signal))
+static inline long bpf_send_signal_thread(__u32 signal)
+{
+	(void)signal;
+	return 0;
+}
 #define bpf_get_current_pid_tgid() current
 #define bpf_get_ns_current_pid_tgid(dev, ino, ids, size) abort()
 static inline __u64 bpf_get_attach_cookie(void *context)

@@ -1,0 +1,42 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestLoadedLibrary checks that a library has its probes before dlopen returns, so that what is called at once is seen: exec
+// holds the thread meanwhile, by a signal that the program does not get. Where it blocks that, a note says what was missed.
+func TestLoadedLibrary(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "loads.c", "-O1", "-g", "-pthread")
+	library := build(t, "gcc", "loads_plugin.c", "-O1", "-g", "-fPIC", "-shared")
+	const missed = "was loaded while the program ran: what it did in the first"
+	for how, late := range map[string]bool{"": false, "handled": false, "blocked": true} {
+		t.Run(how, func(t *testing.T) {
+			var c *child
+			start := func(args ...string) *child {
+				c = startTool(t, childOptions{}, args...)
+				return c
+			}
+			_, r := reportedBy(t, start, "exec", "--watch-shared=all", "--", program, library, how)
+			out := c.out.String()
+			notes := strings.Join(r.Run.Notes, "; ")
+			if strings.Contains(notes, missed) != late {
+				t.Errorf("notes: %q", notes)
+			}
+			if got := r.summary(); !late && !strings.HasSuffix(got, " race of calls") {
+				t.Errorf("findings: %q (%s)", got, notes)
+			}
+			want := 0
+			if how == "handled" {
+				want = 1 // what it sends itself
+			}
+			if line := fmt.Sprintf("urgent %d\n", want); out != line {
+				t.Errorf("it printed %q, want %q", out, line)
+			}
+		})
+	}
+}
