@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -38,5 +39,24 @@ func TestLoadedLibrary(t *testing.T) {
 				t.Errorf("it printed %q, want %q", out, line)
 			}
 		})
+	}
+}
+
+// TestLoadersLock checks that a race between what a constructor of a library prepares and a thread that has loaded the library
+// itself is likely at most: it waited for the constructor.
+func TestLoadersLock(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "loads.c", "-O1", "-g", "-pthread")
+	library := build(t, "gcc", "loads_table.c", "-O1", "-g", "-fPIC", "-shared")
+	_, r := reported(t, "exec", "--watch-shared=all", "--", program, library, "each")
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if !slices.Contains(f.Objects, "table") {
+			continue // the threads write the address of the function
+		}
+		if f.Confidence != "likely" && f.Confidence != "potential" {
+			t.Errorf("%s: %s (%s)", f.Confidence, f.Message, f.Reason)
+		}
 	}
 }
