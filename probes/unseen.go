@@ -274,7 +274,7 @@ func (b *builder) markExits() {
 }
 
 // markUntyped marks the accesses by code without debug information, and those through pointers of a file that is
-// not searched for code of atomic types.
+// not searched for code of atomic types, or by code of which the functions that it was inlined from are named in another file.
 func (b *builder) markUntyped() {
 	if !slices.ContainsFunc(b.plan.Sites, func(s Site) bool { return s.ObservesAccess() }) {
 		return
@@ -283,7 +283,7 @@ func (b *builder) markUntyped() {
 	searched := !b.plan.File.Restartable() && b.plan.File.TextSize() <= maxPointedText
 	for i := range b.plan.Sites {
 		s := &b.plan.Sites[i]
-		s.Untyped = s.ObservesAccess() && (len(described.At(s.At)) == 0 || !searched && s.Program == ProgramPointer)
+		s.Untyped = s.ObservesAccess() && (len(described.At(s.At)) == 0 || s.Program == ProgramPointer && (!searched || described.Split(s.At)))
 	}
 }
 

@@ -166,7 +166,7 @@ var sentences = map[reason.What]string{
 	reason.LifeUnknown:        "its memory may have been freed and used again in between, since it is not known when that was freed",
 
 	reason.CallsNotFollowed:  "%d {call could not be followed to its return, and it|calls could not be followed to their return, and one} may have taken the lock",
-	reason.PerhapsAtomic:     "nothing shows whether the access of $thread, or what orders it, is atomic: its code has no debug information (compile with -g), or is too much to be searched",
+	reason.PerhapsAtomic:     "nothing shows whether the access of $thread, or what orders it, is atomic: its code has no debug information (compile with -g), has it in another file (-gsplit-dwarf), or is too much to be searched",
 	reason.PerhapsWaits:      "$thread waits for the value in a loop: it is no race if the accesses are those of atomic built-ins, which machine code does not show",
 	reason.PerhapsWider:      "the instruction of $thread loads more bytes at once than this variable has: compilers join loads of neighbouring variables, and load whole vectors of which the source uses only some; it is no race if the source does not read the variable there (code compiled with -O0 shows it)",
 	reason.ReaderByPolicy:    "a reader of this cycle waits behind a writer, as --rwlock-policy writer has all read-write locks do; schedules are made for those that do not",

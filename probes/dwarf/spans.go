@@ -17,6 +17,7 @@ import (
 type Spans struct {
 	text  []elf.Range
 	units []Unit
+	split []bool   // by unit: its entries are in another file, and only its addresses and lines are here
 	spans []span   // by lo
 	reach []uint64 // reach[i] is the highest hi of spans[:i+1]
 }
@@ -47,10 +48,12 @@ func (i *Info) Spans() (*Spans, error) {
 		return nil, err
 	}
 	s := &Spans{text: i.file.Text(), units: units(info)}
+	s.split = make([]bool, len(s.units))
 	left := maxSpans
 	var errs error
 	for n, u := range s.units {
-		ranges, err := rootRanges(d, u)
+		ranges, split, err := rootRanges(d, u)
+		s.split[n] = split
 		left -= len(ranges)
 		if err != nil && errs == nil {
 			errs = err
@@ -97,13 +100,14 @@ func Root(d *dwarf.Data, u Unit) (e *dwarf.Entry, err error) {
 	return e, nil
 }
 
-func rootRanges(d *dwarf.Data, u Unit) (rs [][2]uint64, err error) {
+func rootRanges(d *dwarf.Data, u Unit) (rs [][2]uint64, split bool, err error) {
 	defer protect(&err)
 	e, err := Root(d, u)
 	if err != nil || e.Tag != dwarf.TagCompileUnit && e.Tag != dwarf.TagSkeletonUnit {
-		return nil, err
+		return nil, false, err
 	}
-	return d.Ranges(e)
+	rs, err = d.Ranges(e)
+	return rs, dwoName(e) != "", err
 }
 
 // protect converts a panic of the standard library's reader into an error.
@@ -111,6 +115,12 @@ func protect(err *error) {
 	if r := recover(); r != nil {
 		*err = errors.Join(*err, fmt.Errorf("damaged: %v", r))
 	}
+}
+
+// Split reports whether all that describes the code at an address, if anything does, is in other files (-gsplit-dwarf).
+func (s *Spans) Split(addr uint64) bool {
+	all := s.At(addr)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(n int) bool { return !s.split[n] })
 }
 
 // Unit returns the unit with a number that At returned, or with any below Units.

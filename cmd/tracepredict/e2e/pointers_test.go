@@ -120,6 +120,27 @@ func TestBuiltins(t *testing.T) {
 	}
 }
 
+// TestSplitDebugInformation checks that accesses of atomic types through pointers make no race that is more certain than
+// likely where what names them is in a .dwo file, and none where it is in the program.
+func TestSplitDebugInformation(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for flags, split := range map[string]bool{"-g": false, "-gdwarf-5 -gsplit-dwarf": true, "-gdwarf-4 -gsplit-dwarf": true} {
+		t.Run(flags, func(t *testing.T) {
+			program := build(t, "g++", "mail_split.cc", append(strings.Fields(flags), "-O2", "-std=c++20", "-pthread")...)
+			_, r := reported(t, "exec", "--watch-shared=all", "--", program)
+			if !split && len(r.Findings) > 0 {
+				t.Errorf("findings: %q", r.summary())
+			}
+			for i := range r.Findings {
+				if f := &r.Findings[i]; f.Confidence != "likely" && f.Confidence != "potential" {
+					t.Errorf("%s: %s (%s)", f.Confidence, f.Message, f.Reason)
+				}
+			}
+		})
+	}
+}
+
 // TestProbesTogether checks that an access of data and one that synchronises are recorded in their order, though
 // their probes are at the same instruction.
 func TestProbesTogether(t *testing.T) {
