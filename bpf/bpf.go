@@ -21,7 +21,8 @@ type (
 	StackRecord = TracepredictStackRecord
 	// StackKey identifies the call stacks of a site, caller and depth; struct stack_key of slot.h.
 	StackKey = TracepredictStackKey
-	// KnownStack is a call stack that has been seen, and what tells it from others with its key; struct known_stack.
+	// KnownStack is the ID of a call stack that has been seen, and the return addresses by which it is told from other call
+	// stacks with the same StackKey; struct known_stack.
 	KnownStack = TracepredictKnownStack
 	// StackPart is a piece of a thread's stack, sent for a new call stack; struct stack_part.
 	StackPart = TracepredictStackPart

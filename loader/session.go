@@ -492,8 +492,8 @@ func (s *Session) syncLate(pid int, since uint64) error {
 	return nil
 }
 
-// loaded gives the libraries that a thread has loaded their probes, if it has stopped for that. What it does with them, also
-// before dlopen returns, comes after.
+// loaded attaches the probes of newly loaded libraries, if that is what a thread has stopped for (attach.Tracer.HoldLoading), and
+// reports whether it is. The thread has not executed any code of the libraries yet, not even their constructors.
 func (s *Session) loaded(tid int) bool {
 	if !s.tracer.TakeLoading(tid) {
 		return false

@@ -7,9 +7,9 @@ import (
 	"github.com/tracepredict/tracepredict/loader/stacks"
 )
 
-// settleStack tells the BPF programs where the return addresses of a call stack are, once it has been unwound: they have
-// taken the nearest words for these that look so, of which earlier calls may have left some. Words that no call returns to
-// would make many call stacks of one.
+// settleStack tells the BPF programs where on the stack the return addresses of a call stack are, once it has been unwound.
+// Until then they compare the nearest words that look like return addresses. Earlier calls may have left some of these
+// behind, others each time, so that one call stack would get many IDs.
 func (s *Session) settleStack(r *bpf.StackRecord, returns []stacks.Return) {
 	key := bpf.StackKey{Caller: r.Caller, Depth: r.Depth, Site: uint64(r.Tgid)<<32 | uint64(r.Call&0xffff)<<16 | uint64(r.Site&0xffff)}
 	s.tracer.SettleStack(&key, r.Stack, func(k *bpf.KnownStack) { compareReturns(k, r, returns) })

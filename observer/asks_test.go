@@ -20,6 +20,21 @@ func leaves(tid uint32, key uint64) noticeRecord {
 	return noticeRecord{tid: tid, op: bpf.OpUnseen, object: 7, extra: key}
 }
 
+// observeAsking observes records after thread 11 has written; threads 12 and 13 are there too.
+func observeAsking(t *testing.T, asking []noticeRecord) *Observer {
+	t.Helper()
+	o := New(Options{Sites: site})
+	records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n1 fork 13 tp=p3\n11 write X value=1")
+	for _, n := range asking {
+		records = append(records, n.record())
+	}
+	for i := range records {
+		records[i].Time = uint64(i + 1)
+		o.Record(&records[i])
+	}
+	return o
+}
+
 // TestCauses checks what probably let thread 12 go on: thread 11 has written, and made a call.
 func TestCauses(t *testing.T) {
 	child, unknown := comes(12, bpf.ChannelChild, 99, 0), comes(12, bpf.ChannelChild, 99, bpf.AnyStatus)
@@ -55,15 +70,7 @@ func TestCauses(t *testing.T) {
 		{"changed before another answer", []noticeRecord{change(11, file), answer(12, file, 4), answer(12, file, 21), leaves(12, file)}, by11(87, 8)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := New(Options{Sites: site})
-			records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n1 fork 13 tp=p3\n11 write X value=1")
-			for _, n := range c.records {
-				records = append(records, n.record())
-			}
-			for i := range records {
-				records[i].Time = uint64(i + 1)
-				o.Record(&records[i])
-			}
+			o := observeAsking(t, c.records)
 			var got *run.Cause
 			for _, e := range o.Executed() {
 				for _, h := range e.Hits {
@@ -98,15 +105,7 @@ func TestAskedOnce(t *testing.T) {
 		{"what is in a file", []noticeRecord{change(11, file), answer(12, file)}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := New(Options{Sites: site})
-			records := parseRecords(t, "1 fork 11 tp=p1\n1 fork 12 tp=p2\n11 write X value=1")
-			for _, n := range c.records {
-				records = append(records, n.record())
-			}
-			for i := range records {
-				records[i].Time = uint64(i + 1)
-				o.Record(&records[i])
-			}
+			o := observeAsking(t, c.records)
 			n := 0
 			for _, e := range o.Executed() {
 				n += len(e.Hits)

@@ -27,7 +27,8 @@ func (s Stacks) bytes() uint32 {
 	return 0
 }
 
-// SettleStack changes what tells a call stack from others with its key, if the BPF programs still have it under its ID.
+// SettleStack has change replace the return addresses by which the BPF programs tell a call stack from others with the same
+// key. It does nothing if their table has no call stack with this key any more, or one with another ID.
 func (t *Tracer) SettleStack(key *bpf.StackKey, id uint32, change func(*bpf.KnownStack)) {
 	var k bpf.KnownStack
 	if t.objs.Stacks.Lookup(key, &k) != nil || k.Stack != id {

@@ -9,8 +9,9 @@ import (
 	"github.com/tracepredict/tracepredict/bpf"
 )
 
-// merger passes records on in the order of their numbers. The programs draw each number once, when the record has its room,
-// and each number that was drawn is in one record. So the reader knows what is missing, whatever ring buffer it comes from.
+// merger passes records on in the order of their numbers. A BPF program draws a number only for a record for which it has
+// reserved room, so that each number from 0 on is in exactly one record. So the reader knows when one is missing, whichever
+// ring buffer that will come from.
 type merger struct {
 	next    uint64 // the number of the record that is to be passed on next
 	waiting int    // places that are taken
@@ -43,7 +44,8 @@ func newMerger() merger { return merger{places: make([]place, window)} }
 // isBefore reports whether a number is before another one; they are less than half of all numbers apart.
 func isBefore(n, other uint64) bool { return int64(n-other) < 0 }
 
-// place gives a record its place, and reports whether there is one. A late record has none, and handle gets a hole.
+// place puts a record among those that wait for their turn. It returns false if its number is too far ahead for that. If the
+// record is late, so that others behind it were passed on already, handle gets a hole instead.
 func (o *merger) place(raw []byte, handle func([]byte) error) (placed bool, err error) {
 	n := numberOf(raw)
 	switch {

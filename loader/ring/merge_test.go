@@ -130,13 +130,13 @@ func TestOrder(t *testing.T) {
 }
 
 // readOnce does what the reader does until it would wait.
-func (s *simulated) readOnce(c *rapid.T) {
+func (s *simulated) readOnce(t interface{ Fatal(...any) }) {
 	for {
 		placed, err := s.look(s.handle)
 		passed, err2 := s.order.pass(s.handle)
 		s.release()
 		if err != nil || err2 != nil {
-			c.Fatal(err, err2)
+			t.Fatal(err, err2)
 		}
 		if !placed && passed == 0 {
 			return
@@ -162,7 +162,7 @@ func TestLate(t *testing.T) {
 		}
 		put(0)
 		put(1)
-		s.readAll(t)
+		s.readOnce(t)
 		for range 2 {
 			if len(s.got) > 0 || !s.order.wait(s.parts, spins) {
 				t.Fatalf("%v was passed on, or nothing is waited for", s.got)
@@ -171,7 +171,7 @@ func TestLate(t *testing.T) {
 		}
 		for put(0) {
 		}
-		s.readAll(t)
+		s.readOnce(t)
 		before := len(s.got)
 		if *s.parts[0].consumed != 0 {
 			t.Errorf("the memory of a record that is being written was released")
@@ -189,19 +189,4 @@ func TestLate(t *testing.T) {
 			}
 		}
 	})
-}
-
-// readAll is readOnce for a test without random input.
-func (s *simulated) readAll(t *testing.T) {
-	for {
-		placed, err := s.look(s.handle)
-		passed, err2 := s.order.pass(s.handle)
-		s.release()
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
-		}
-		if !placed && passed == 0 {
-			return
-		}
-	}
 }

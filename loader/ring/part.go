@@ -67,8 +67,8 @@ func (p *part) close() error {
 	return errors.Join(append(errs, p.m.Close())...)
 }
 
-// look gives places in the order to the records up to a position, but to no more than so many bytes of them that it has
-// not seen before. It reports whether there was any.
+// look hands records to the merger: those that it had to leave out before, and new ones, from scanned up to the position
+// until, but no more than most bytes of these. It reports whether the merger took any.
 func (p *part) look(o *merger, until, most uint64, handle func([]byte) error) (any bool, err error) {
 	left := p.placeless[:0]
 	for _, at := range p.placeless {
@@ -94,7 +94,8 @@ func (p *part) look(o *merger, until, most uint64, handle func([]byte) error) (a
 	return any, nil
 }
 
-// place gives a record its place in the order, if it can have one. It returns the position of the next one.
+// place hands the record at a position to the merger. It returns the position of the next record, and whether this one is
+// done with: it is not while its writer has not finished it, or if the merger cannot take it yet.
 func (p *part) place(o *merger, at, until uint64, handle func([]byte) error) (next uint64, placed bool, err error) {
 	next, state, raw, err := p.record(at, until)
 	if err != nil || state != whole {
@@ -144,8 +145,8 @@ const (
 // numberOf returns the number of a record. The kernel aligns records by 8 bytes.
 func numberOf(raw []byte) uint64 { return *(*uint64)(unsafe.Pointer(&raw[numberAt])) }
 
-// release gives back the space of the records at the beginning whose turn has come; next is the number of the first one
-// whose turn has not.
+// release lets the BPF programs write again where records were that have been passed on, up to the first one that has not:
+// those are passed on whose numbers are before next.
 func (p *part) release(next uint64) {
 	before, end := p.released, p.scanned
 	if len(p.placeless) > 0 {

@@ -162,7 +162,7 @@ func (r *Buffer) drain(handle func([]byte) error) (n int, err error) {
 	}
 }
 
-// look gives places in the order to the records that are there, up to batch of each part. It reports whether there was any.
+// look hands the records that are there to the merger, batch bytes of each part at most. It reports whether there were any.
 func (r *Buffer) look(handle func([]byte) error) (any bool, err error) {
 	for _, p := range r.parts {
 		until := atomic.LoadUint64(p.produced)
@@ -175,7 +175,7 @@ func (r *Buffer) look(handle func([]byte) error) (any bool, err error) {
 	return any, nil
 }
 
-// release gives back the space of the records that were passed on.
+// release lets the BPF programs write again where records were that have been passed on.
 func (r *Buffer) release() {
 	for _, p := range r.parts {
 		p.release(r.order.next)
