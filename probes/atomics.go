@@ -286,12 +286,17 @@ func (b *builder) inTable(fn elf.Range) bool {
 }
 
 func (b *builder) unseen() (elf.Unseen, error) {
+	f := b.plan.File
 	if b.plan.unseen == nil {
-		u, err := b.plan.File.UnseenSync()
+		b.plan.unseen = b.plan.keeping.load(f)
+	}
+	if b.plan.unseen == nil {
+		u, err := f.UnseenSync()
 		if err != nil {
-			return u, fmt.Errorf("look for atomic instructions of %s: %w", b.plan.File.Name(), err)
+			return u, fmt.Errorf("look for atomic instructions of %s: %w", f.Name(), err)
 		}
 		b.withoutRuntime(&u)
+		b.plan.keeping.store(f, &u)
 		b.plan.unseen = &u
 	}
 	return *b.plan.unseen, nil

@@ -258,6 +258,7 @@ type Plan struct {
 
 	settled map[uint64]bool  // instructions that synchronise, and order nothing that is not observed otherwise
 	unseen  *elf.Unseen      // computed at first use
+	keeping keeping          // of unseen, once the plan is made
 	source  *symbolize.Table // computed at first use
 	byName  map[string]*variable.Variable
 }
@@ -392,19 +393,20 @@ func (p *Planner) Plan(f *elf.File) (*Plan, error) {
 		p.opts.Shared, p.opts.Pointers = false, false
 	}
 	key, keep := p.key(f)
+	var plan *Plan
 	if keep {
-		if plan := p.load(f, key); plan != nil {
-			p.use(plan)
-			return plan, nil
+		plan = p.load(f, key)
+	}
+	if plan == nil {
+		var err error
+		if plan, err = p.make(f); err != nil {
+			return nil, err
+		}
+		if keep {
+			p.store(plan, key)
 		}
 	}
-	plan, err := p.make(f)
-	if err != nil {
-		return nil, err
-	}
-	if keep {
-		p.store(plan, key)
-	}
+	plan.keeping = keeping{p.opts.Cache, p.opts.Tool}
 	p.use(plan)
 	return plan, nil
 }

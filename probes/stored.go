@@ -51,8 +51,13 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 	if err != nil {
 		return key, false
 	}
+	return contentKey(f, depends)
+}
+
+// contentKey returns the key of what depends on the content of a file and of its separate debug file, and on more.
+func contentKey(f *elf.File, more []byte) (key plancache.Key, ok bool) {
 	h := sha256.New()
-	h.Write(depends)
+	h.Write(more)
 	debug, err := f.DebugFile()
 	if err != nil { // the reason why may change
 		return key, false
@@ -69,6 +74,44 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 	}
 	h.Sum(key[:0])
 	return key, true
+}
+
+// keeping is where the result of Plan.Unseen is kept: it takes long for much code, is not part of the plans of such
+// files, and does not depend on options.
+type keeping struct {
+	cache *plancache.Cache // nil: it is not kept
+	tool  plancache.Key
+}
+
+func (k *keeping) key(f *elf.File) (key plancache.Key, ok bool) {
+	if k.cache == nil {
+		return key, false
+	}
+	return contentKey(f, append([]byte("unseen"), k.tool[:]...))
+}
+
+// load returns what was kept of a file; nil if nothing was.
+func (k *keeping) load(f *elf.File) *elf.Unseen {
+	var u elf.Unseen
+	key, ok := k.key(f)
+	if !ok {
+		return nil
+	}
+	if data := k.cache.Load(key); data == nil || decode(data, &u, nil) != nil {
+		return nil
+	}
+	return &u
+}
+
+// store keeps the result for a file. That it cannot be kept is no error of the run.
+func (k *keeping) store(f *elf.File, u *elf.Unseen) {
+	key, ok := k.key(f)
+	if !ok || f.LookedFurther() {
+		return
+	}
+	if data, err := encode(u, nil); err == nil {
+		_ = k.cache.Store(key, data)
+	}
 }
 
 // filesWith returns the files that the plan of f may mention. Their order is part of an encoded plan.

@@ -72,7 +72,7 @@ int look(void) { return atomic_load(&turns); }
 					if p.Cached != want[j] {
 						t.Errorf("run %d, file %d: from the cache: %v", i, j, p.Cached)
 					}
-					diff := cmp.Diff(made[j], p, cmp.AllowUnexported(Plan{}), cmpopts.IgnoreFields(Plan{}, "Cached", "source", "byName"),
+					diff := cmp.Diff(made[j], p, cmp.AllowUnexported(Plan{}), cmpopts.IgnoreFields(Plan{}, "Cached", "source", "byName", "keeping"),
 						cmp.Comparer(func(a, b *elf.File) bool { return a.Name() == b.Name() }))
 					if diff != "" {
 						t.Errorf("run %d, file %d differs: %s", i, j, diff)
@@ -199,7 +199,7 @@ func TestAllIsKnownToTheCache(t *testing.T) {
 			parts = append(parts, f.Name)
 		}
 	}
-	if want := "settled unseen source byName"; strings.Join(parts, " ") != want {
+	if want := "settled unseen keeping source byName"; strings.Join(parts, " ") != want {
 		t.Errorf("parts of a plan that are not exported: %s, want %s", parts, want)
 	}
 	known := reflect.TypeFor[Options]()
@@ -230,4 +230,37 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestKeptUnseen compares what unseen synchronisation a plan finds with what it finds in the next run, whatever is
+// observed, and in a run of another build of the tool.
+func TestKeptUnseen(t *testing.T) {
+	program := build(t, "gcc", busyProgram, "-O1", "-g", "-pthread").Name()
+	base := Options{Table: table(t), Cache: cache(t)}
+	unseen := func(opts Options) elf.Unseen {
+		t.Helper()
+		u, err := planAll(t, opts, program)[0].Unseen()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	want := unseen(base)
+	if len(want.Sites) == 0 {
+		t.Fatal("the program synchronises nowhere by itself")
+	}
+	other, shared := base, base
+	other.Tool[3], shared.Shared = 1, true
+	for _, c := range []struct {
+		opts Options
+		kept bool
+	}{{base, true}, {shared, true}, {other, false}} {
+		plan := planAll(t, c.opts, program)[0]
+		if kept := plan.keeping.load(plan.File) != nil; kept != c.kept {
+			t.Errorf("%+v: kept: %v", c.opts, kept)
+		}
+		if diff := cmp.Diff(want, unseen(c.opts)); diff != "" {
+			t.Errorf("%+v: differs: %s", c.opts, diff)
+		}
+	}
 }

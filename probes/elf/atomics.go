@@ -27,11 +27,11 @@ func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 	if len(f.elf.Sections) == 0 {
 		stubs = nil
 	}
-	left := uint64(maxDecoded)
+	left, code := uint64(maxDecoded), codeReader{file: f}
 	whole = f.TextSize() <= maxSwept
 	for _, fn := range subtract(f.Functions(), stubs) {
 		if !whole {
-			if f.arch == insn.AMD64 && !f.mayLock(fn) {
+			if f.arch == insn.AMD64 && !f.mayLock(fn, &code) {
 				continue
 			}
 			size := fn.Hi - fn.Lo
@@ -40,10 +40,10 @@ func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 			}
 			left -= size
 		}
-		if !f.mayChangeIndivisibly(fn) {
+		if !f.mayChangeIndivisibly(fn, &code) {
 			continue
 		}
-		if err := f.unseenIn(fn, nil, &u); err != nil {
+		if err := f.unseenIn(fn, &code, nil, &u); err != nil {
 			return u, whole, fmt.Errorf("look for indivisible instructions: %w", err)
 		}
 	}
@@ -53,8 +53,8 @@ func (f *File) AtomicCode() (u Unseen, whole bool, err error) {
 
 // mayChangeIndivisibly reports whether a function may contain an instruction that changes memory
 // atomically, or cannot be read.
-func (f *File) mayChangeIndivisibly(fn Range) bool {
-	code, err := f.exactly(fn.Lo, fn.Hi-fn.Lo)
+func (f *File) mayChangeIndivisibly(fn Range, from *codeReader) bool {
+	code, err := from.code(fn)
 	if err != nil {
 		return true
 	}
@@ -70,8 +70,8 @@ func (f *File) mayChangeIndivisibly(fn Range) bool {
 
 // mayLock reports whether the bytes of a function may contain an atomic instruction of x86-64;
 // false if the code cannot be read.
-func (f *File) mayLock(fn Range) bool {
-	code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+func (f *File) mayLock(fn Range, from *codeReader) bool {
+	code, err := from.code(fn)
 	if err != nil {
 		return false
 	}

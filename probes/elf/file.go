@@ -63,7 +63,7 @@ type File struct {
 	values   sync.Map // key of Once → func() any
 
 	symbolsOnce, functionsOnce, pltOnce, gotOnce, separateOnce, debugSymbolsOnce,
-	framesOnce, landmarksOnce, entriesOnce, mentionsOnce, pointersOnce sync.Once
+	framesOnce, landmarksOnce, entriesOnce, mentionsOnce, pointersOnce, sumOnce sync.Once
 
 	symbols         []Symbol
 	undefined       []string
@@ -83,6 +83,8 @@ type File struct {
 	separateErr     error
 	debugSymbols    []Symbol
 	debugSymbolsErr error
+	sum             [sha256.Size]byte // see Sum
+	sumErr          error
 }
 
 // segment is a PT_LOAD segment whose content lies within the file.
@@ -336,16 +338,6 @@ func (f *File) AddProblem(err error) {
 	if len(f.problems) < 32 {
 		f.problems = append(f.problems, err)
 	}
-}
-
-// Sum returns the SHA-256 of the file's content.
-func (f *File) Sum() (sum [sha256.Size]byte, err error) {
-	h := sha256.New()
-	if _, err := io.Copy(h, io.NewSectionReader(f.r, 0, int64(f.size))); err != nil {
-		return sum, fmt.Errorf("checksum of %s: %w", f.name, err)
-	}
-	h.Sum(sum[:0])
-	return sum, nil
 }
 
 // Problems returns the errors in parts of the file that could not be read so far (at most 32). A

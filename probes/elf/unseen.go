@@ -144,14 +144,34 @@ func (f *File) UnseenSync() (Unseen, error) {
 	if len(f.elf.Sections) == 0 {
 		stubs = nil
 	}
-	plt := f.orderingTargets()
-	for _, fn := range subtract(f.Functions(), stubs) {
-		if err := f.unseenIn(fn, plt, &u); err != nil {
-			return u, fmt.Errorf("look for unseen synchronisation: %w", err)
-		}
+	if err := f.search(subtract(f.Functions(), stubs), f.orderingTargets(), &u); err != nil {
+		return u, fmt.Errorf("look for unseen synchronisation: %w", err)
 	}
 	u.sort()
 	return u, nil
+}
+
+// search adds what functions, in the order of their addresses, synchronise. Several processors share the work.
+func (f *File) search(functions []Range, plt map[uint64]string, u *Unseen) error {
+	f.slots() // computed here: afterwards the search only reads
+	parts := inParts(len(functions), func(lo, hi int) (part Unseen, err error) {
+		code := codeReader{file: f}
+		for _, fn := range functions[lo:hi] {
+			if err := f.unseenIn(fn, &code, plt, &part); err != nil {
+				return part, err
+			}
+		}
+		return part, nil
+	})
+	for _, p := range parts {
+		if p.err != nil {
+			return p.err
+		}
+		u.Sites = append(u.Sites, p.result.Sites...)
+		u.Unknown = append(u.Unknown, p.result.Unknown...)
+		u.Hints = append(u.Hints, p.result.Hints...)
+	}
+	return nil
 }
 
 // orderingTargets returns the names of the functions that are called at addresses of the file: its
@@ -268,8 +288,8 @@ func (f *File) slotTarget(slot uint64) (uint64, bool) {
 	return 0, false
 }
 
-func (f *File) unseenIn(fn Range, plt map[uint64]string, u *Unseen) error {
-	code, err := f.exactly(fn.Lo, fn.Hi-fn.Lo)
+func (f *File) unseenIn(fn Range, from *codeReader, plt map[uint64]string, u *Unseen) error {
+	code, err := from.code(fn)
 	if errors.Is(err, ErrAddress) { // a section that is not loaded
 		u.Unknown = append(u.Unknown, fn)
 		return nil
