@@ -109,7 +109,7 @@ func (m *Module) offsetWatched(base uint32) {
 }
 
 // permanentProbes returns the module's probes that are not removed while the program runs: all but
-// its UnseenProbes, those of variables that the user did not name, those of the ends of memory, those of
+// its UnseenProbes, those of locks (see leftout.go), those of variables that the user did not name, those of the ends of memory, those of
 // attachTogether and, if these are thinned, those of accesses through pointers. Site indices are absolute. A
 // site that is chained behind another at the same address has no probe of its own.
 func (m *Module) permanentProbes(thinned bool) []attach.Probe {
@@ -117,7 +117,7 @@ func (m *Module) permanentProbes(thinned bool) []attach.Probe {
 	apart := m.isTogether()
 	for i, s := range m.Plan.Sites {
 		index := m.Base + uint32(i)
-		if s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic || s.Program == probes.ProgramPointerAtomic || s.Program == probes.ProgramLives || thinned && s.Program == probes.ProgramPointer || apart[i] {
+		if s.Moves != probes.MovesNot || s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic || s.Program == probes.ProgramPointerAtomic || s.Program == probes.ProgramLives || thinned && s.Program == probes.ProgramPointer || apart[i] {
 			continue
 		}
 		if !m.Plan.Chained(i) {

@@ -51,7 +51,7 @@ func (f *filter) Record(r *bpf.Record) {
 	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
 		f.s.unseen.remove(r.Object)
 	}
-	if f.s.atomics.discards(r) {
+	if f.s.atomics.discards(r) || f.s.leftOut(r) {
 		return
 	}
 	if bpf.Op(r.Op) == bpf.OpHeapCost {
@@ -109,6 +109,9 @@ func (f *filter) Idle() {
 // and then return addresses, as far as they can be found. It waits until the call stack has been
 // found.
 func (s *Session) CallStack(id uint32) []uint64 { return s.finder.CallStack(id) }
+
+// FoundCallStack returns the same as CallStack if the call stack has been found, and does not wait for it.
+func (s *Session) FoundCallStack(id uint32) (pcs []uint64, found bool) { return s.finder.Found(id) }
 
 // CallStackCounts returns the number of call stack IDs, and of those whose call stack reaches
 // the first function of its thread or of the program.

@@ -110,6 +110,9 @@ type Options struct {
 	Verbose bool
 	// Scope is what is monitored in the observed threads instead of being recorded; nil: nothing is.
 	Scope *Scope
+	// NotModules are names of libraries, as patterns of path.Match: the mutexes and spin locks that their code takes are
+	// not observed.
+	NotModules []string
 	// Budget is how many times as long as without observation the program may take, because of the probes of
 	// accesses through pointers (Options.Plan.Pointers), in processor time: more than 1; 0: there is no bound.
 	Budget float64
@@ -167,6 +170,7 @@ type Session struct {
 	atomics *atomicProbes // see busy.go
 	heap    *heapProbes   // see lives.go
 	unseen  *unseenProbes // see unseen.go
+	locks   *lockProbes   // see leftout.go
 
 	steered *steered             // nil without Options.Steer
 	left    atomic.Pointer[Left] // the program, once it has been left stopped
@@ -255,6 +259,7 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	s.ring.ring, s.ring.thread, s.ring.failed = tracer.Ring, watcher, s.fail
 	s.remover = &remover{tracer: tracer, notes: &s.notes}
 	s.atomics, s.heap, s.unseen = newAtomicProbes(s.remover), newHeapProbes(s.remover, &s.opts), newUnseenProbes(s.remover)
+	s.locks = newLockProbes(s.remover, opts.NotModules)
 	if kept != "" {
 		s.notes.say(kept)
 	}
@@ -676,6 +681,9 @@ func (s *Session) attach(p *process, mod *Module) error {
 		return err
 	}
 	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
+		return err
+	}
+	if err := s.locks.attach(p, mod, to); err != nil {
 		return err
 	}
 	if err := s.atomics.attach(mod, to); err != nil {

@@ -133,6 +133,8 @@ func setField(tb testing.TB, r *bpf.Record, field string) {
 		r.Value = number(tb, value)
 	case "with", "tp", "start", "size":
 		r.Value = number(tb, value)
+	case "stack":
+		r.Stack = uint32(number(tb, value))
 	case "sp":
 		r.Sp = number(tb, value)
 	case "orders": // the value of a load or store, or what an update wrote

@@ -15,6 +15,7 @@ type locks struct {
 	inner    uint64 // number of acquisitions at inner levels, which make no events
 
 	endedObjects endedObjects
+	leaving      *leaving
 }
 
 // threadLocks is what locks knows of a thread.
@@ -60,6 +61,7 @@ type condWait struct {
 	sp           uint64 // stack pointer at the entry of the wait
 	stack        uint32 // stack ID of the wait
 	noInnerCalls bool   // SiteInfo.NoInnerCalls
+	unseen       bool   // acquisitions and releases of the mutex by this code are not recorded
 	reacquired   bool   // the C library has acquired the mutex again through its public function
 }
 
@@ -166,7 +168,7 @@ func (l *locks) acquire(t *thread, r *bpf.Record, obj *object, op event.Op, flag
 // take makes t a holder of a lock.
 func (l *locks) take(t *thread, obj *object, op event.Op, stack event.StackID, depth int) {
 	l.releaseOthers(obj, op)
-	obj.unlockedByOther = false
+	obj.unlockedByOther, obj.acquired = false, l.now
 	if obj.lastUser != t.id {
 		obj.lastUser, obj.otherUser = t.id, obj.lastUser
 	}
@@ -282,6 +284,7 @@ func (l *locks) waits(t *thread, r *bpf.Record) {
 		l.release(t, r, w.mutex, event.InCondWait)
 	} else {
 		l.emitUnheld(t, r, w.mutex, w.cond)
+		w.unseen = l.leaving.mayHold(w.mutex)
 	}
 	e := l.begin(t, r, event.Wait)
 	e.Object, e.Kind, e.Object2, e.Flags = w.cond.id, w.cond.kind, w.mutex.id, l.site(r).Flags
@@ -310,7 +313,7 @@ func (l *locks) waited(t *thread, r *bpf.Record) {
 		return
 	}
 	mutex := l.objectAt(t, r, r.Value, event.KindMutex)
-	if t.holding(mutex) == nil {
+	if t.holding(mutex) == nil && !l.leaving.mayHold(mutex) {
 		l.acquire(t, r, mutex, event.Acquire, event.Inferred|event.InCondWait, 1)
 	}
 }
@@ -329,7 +332,7 @@ func (l *locks) wake(t *thread, r *bpf.Record, flags event.Flags) {
 	cancelled := flags&event.Inferred != 0 && l.cancelledWait(t)
 	w := l.woken(t, r, flags)
 	switch {
-	case t.holding(w.mutex) != nil:
+	case t.holding(w.mutex) != nil || w.unseen:
 	case cancelled:
 		l.acquireAfterCancel(t, r, w)
 	default:

@@ -86,6 +86,8 @@ func (l *locks) emitUnheld(t *thread, r *bpf.Record, obj, cond *object) {
 // was recorded.
 func (l *locks) knowsHolders(t *thread, obj *object) bool {
 	switch {
+	case l.leaving.mayHold(obj):
+		return false
 	case l.stats.ThreadsWithHoles > 0 || obj.unlockedByOther || obj.holderUncertain || t.process.inParentMemory || obj.kind == event.KindSpin:
 		return false
 	case !l.attached || obj.initialised:

@@ -30,6 +30,7 @@ type object struct {
 	// lastUser is the thread that acquired the lock last, otherUser another one that acquired it
 	// before; 0 if there is none.
 	lastUser, otherUser event.ThreadID
+	acquired            uint64 // when it was acquired last, ns
 	// initBy and initSp are the thread and the stack pointer of the call that initialised it,
 	// until another operation acts on it; initBy is nil afterwards.
 	initBy *thread

@@ -127,6 +127,8 @@ type Options struct {
 	// Attached reports that the observation began in the middle of the run. Threads may
 	// then hold locks, or wait, without a record of it.
 	Attached bool
+	// LeftOut reports that some code acquires and releases locks without records of it.
+	LeftOut bool
 	// Follow reports that forked processes are observed too.
 	Follow bool
 	// SharedMemory returns the memory of a process that its children share with it, when it has forked
@@ -226,7 +228,7 @@ func New(opts Options) *Observer {
 	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}
 	o.calls = newCalls(&o.core)
 	o.sharing = sharing{threads: &o.threads, read: opts.SharedMemory}
-	o.locks = locks{core: &o.core, messages: &o.messages, sharing: &o.sharing, attempts: &o.interpreters}
+	o.locks = locks{leaving: newLeaving(opts.LeftOut), core: &o.core, messages: &o.messages, sharing: &o.sharing, attempts: &o.interpreters}
 	o.once = onceCalls{core: &o.core, locks: &o.locks}
 	o.inlined = inlinedLocks{core: &o.core, locks: &o.locks, sharing: &o.sharing}
 	o.interpreters = interpreters{core: &o.core, locks: &o.locks}
@@ -300,6 +302,9 @@ func (o *Observer) receive(r *bpf.Record, args *[event.MaxArgs]uint64) {
 // handle turns a record into events. It sets mustWait of the backlog if the record must wait.
 func (o *Observer) handle(r *bpf.Record, args *[event.MaxArgs]uint64) {
 	o.now = r.Time
+	if o.locks.leaving.due(r.Time) {
+		o.leaves()
+	}
 	if o.names.full() {
 		o.sweep()
 	}

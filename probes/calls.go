@@ -98,22 +98,31 @@ func (b *builder) calls() error {
 	b.tableCalls, b.stubs = at, b.plan.File.PLTTargets()
 	b.findMarks(calls)
 	for _, c := range calls {
-		if b.wraps(c, at) {
-			if err := b.wrapper(c); err != nil {
-				return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
-			}
-			continue
+		as := MovesNot
+		if moves(c.name, c.entry) {
+			as = MovesAway
 		}
-		c.noInnerCalls = c.entry.Op == bpf.OpWait && b.hasNoInnerCalls(c, at)
-		if err := b.call(c); err != nil {
+		if err := b.marking(as, func() error { return b.tableCall(c, at) }); err != nil {
 			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
 		}
+	}
+	if err := b.stubCalls(); err != nil {
+		return fmt.Errorf("stubs of lock functions: %w", err)
 	}
 	for _, s := range b.plan.File.Lookup(loaderHook) {
 		hook := call{addr: s.Addr, name: loaderHook, entry: synctab.Entry{Op: bpf.OpLibrary}}
 		return b.call(hook)
 	}
 	return nil
+}
+
+// tableCall plans the probes of a function that the table lists; at has all of these.
+func (b *builder) tableCall(c call, at map[uint64]call) error {
+	if b.wraps(c, at) {
+		return b.wrapper(c)
+	}
+	c.noInnerCalls = c.entry.Op == bpf.OpWait && b.hasNoInnerCalls(c, at)
+	return b.call(c)
 }
 
 // match returns the functions of the file that the table means, under every version of their

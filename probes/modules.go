@@ -32,12 +32,7 @@ func (p *Planner) isOwn(f *elf.File) bool {
 }
 
 // asked reports whether Options.Modules names a file.
-func (p *Planner) asked(f *elf.File) bool {
-	names := []string{path.Base(f.Name()), f.SOName()}
-	return slices.ContainsFunc(p.opts.Modules, func(pattern string) bool {
-		return slices.ContainsFunc(names, func(name string) bool { ok, err := path.Match(pattern, name); return ok && err == nil })
-	})
-}
+func (p *Planner) asked(f *elf.File) bool { return Named(p.opts.Modules, f) }
 
 // onlyDescribed reports whether, of the code of a file, only that with debug information is searched for accesses that
 // the user did not ask for.

@@ -137,6 +137,7 @@ type Site struct {
 	Offset           uint64 // file offset of Addr
 	Class            cheapsite.Class
 	Program          Program
+	Moves            Moves
 	Return           bool // a uretprobe accompanies the probe, at the same function's entry
 	BPF              bpf.Site
 	Kind             synctab.Kind // kind of the object; none for variables
@@ -253,6 +254,9 @@ type Plan struct {
 	// Siteless is the number of functions whose accesses through pointers have no sites because there is no
 	// more room.
 	Siteless int
+	// LocksByPointer are the lock functions of the C library whose addresses the file takes, and calls by no stub: its
+	// calls of these are not seen once the locks of another file are left out.
+	LocksByPointer []string
 	// Cached reports that the plan was made by an earlier run.
 	Cached bool
 
@@ -682,5 +686,6 @@ func (b *builder) finish() error {
 		}
 		run = 0
 	}
+	b.settleMoves()
 	return nil
 }

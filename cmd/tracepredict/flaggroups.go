@@ -11,7 +11,7 @@ func flagGroups() []manual.Group {
 			"fail-on", "baseline", "suppressions", "dry-run", "top", "flame", "contended",
 		}},
 		{Title: "What is observed", Names: []string{
-			"watch-hw", "no-watch-hw", "module", "on", "sync", "no-atomics", "order", "stacks", "sites",
+			"watch-hw", "no-watch-hw", "module", "not-module", "on", "sync", "no-atomics", "order", "stacks", "sites",
 		}},
 		{Title: "The program", Names: []string{
 			"user", "repeat", "jitter", "serial", "seed", "settle", "on-hang", "lossy", "touch-other-processes",

@@ -147,12 +147,31 @@ func (f *planFlags) checkModules() error {
 	if len(f.modules) > 0 && !f.shared() {
 		return usage("--module %s is about what --watch-shared watches: add --watch-shared", f.modules[0])
 	}
-	for _, m := range f.modules {
+	return checkModules("module", f.modules)
+}
+
+// checkModules checks the arguments of a flag that names modules.
+func checkModules(flag string, names []string) error {
+	for _, m := range names {
 		if _, err := path.Match(m, ""); err != nil || m == "" || strings.Contains(m, "/") {
-			return usage("--module %q: it is the name of a file, without folders, or a glob", m)
+			return usage("--%s %q: it is the name of a file, without folders, or a glob", flag, m)
 		}
 	}
 	return nil
+}
+
+// noModule, as the argument of --not-module, means that the locks of no library are left out.
+const noModule = "none"
+
+// mayLeaveOut reports whether libraries that the user has not named may be left out. What a specification is about, a
+// profile, and other processes want all locks.
+func (f *observeFlags) mayLeaveOut() bool {
+	return len(f.notModules) == 0 && !f.follow && f.profile == "" && !f.spec.given() && !f.classes
+}
+
+// leftOut returns the names of the modules whose locks are not observed.
+func (f *observeFlags) leftOut() []string {
+	return slices.DeleteFunc(slices.Clone(f.notModules), func(n string) bool { return n == noModule })
 }
 
 // addSpecified adds to opts what the specification names.
@@ -231,6 +250,7 @@ type observeFlags struct {
 	progress    bool
 	onHang      string
 	noPlanCache bool
+	notModules  []string      // --not-module
 	settle      time.Duration // only attach has this flag
 }
 
@@ -245,6 +265,7 @@ func (f *observeFlags) register(cmd *cobra.Command) {
 	fs.StringVar(&f.monitor, "monitor", monitorAuto, "where an mttl formula, or --check atomicity, and the local properties of a scope are evaluated: `auto|kernel|user`. In the kernel a thread gets the signal of --on-violation signal:NAME at once. With kernel, the events that only the formula (docs/knowledge.md) or the scope (docs/scopes.md) needs are no records; auto is user space, but for that action")
 	fs.StringVar(&f.record, "record", "", "also write the trace of the run to `FILE`, for tracepredict analyze; it is FILE.part until it is complete; - is standard output")
 	fs.StringVar(&f.profile, "profile", "", "also write where the program held locks and waited to `FILE`, for go tool pprof (docs/profiles.md)")
+	fs.StringArrayVar(&f.notModules, "not-module", nil, "do not observe the mutexes and spin locks that the code of this library takes: a file `NAME` or glob (libcuda.so.1, 'libopenblas*'), or none; without it, a library that takes locks all the time is left out once it is sure that it does so for itself alone, and the report says so (docs/left-out.md); repeatable")
 	durationVar(fs, &f.duration, "duration", 0, "stop observing after the time `D` (30, 30s, 5m); the program goes on")
 	fs.IntVar(&f.ring, "ring", attach.DefaultRingBytes>>20, fmt.Sprintf("size of all ring buffers together in `MiB`, a power of two; at least %d without --lossy", attach.MinRingBytes>>20))
 	fs.BoolVar(&f.follow, "follow", false, "observe the processes that the program forks too, and what they execute, until the first process ends")
@@ -292,6 +313,9 @@ func (f *observeFlags) check() error {
 		return err
 	}
 	if _, err := budgetFactor(f.budget); err != nil {
+		return err
+	}
+	if err := checkModules("not-module", f.notModules); err != nil {
 		return err
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
@@ -365,6 +389,7 @@ type observation struct {
 	runner  *tries.Runner             // nil: nothing is tried
 	untried string                    // why --confirm tries nothing; "" if it does
 	answer  func(report.Report) error // what a try does in place of printing; nil: the run is none
+	leaving *live.LeavingOut          // nil: no library's locks are left out but for those that the user named
 	orders  lockOrders                // the first acquire of each lock order, if the program is run several times
 }
 
@@ -459,7 +484,7 @@ func (r *observation) openFiles(program string) (err error) {
 
 // sinks returns what takes the events of the run.
 func (r *observation) sinks(attached bool) observer.Options {
-	o := observer.Options{Sinks: []observer.Sink{r.engine}, Attached: attached, Follow: r.flags.follow, Verdicts: r.monitor.alone()}
+	o := observer.Options{Sinks: []observer.Sink{r.engine}, Attached: attached, Follow: r.flags.follow, LeftOut: len(r.flags.leftOut()) > 0, Verdicts: r.monitor.alone()}
 	if r.record != nil {
 		o.Sinks = append(o.Sinks, r.record)
 		o.Past = r.past
@@ -476,6 +501,10 @@ func (r *observation) sinks(attached bool) observer.Options {
 	}
 	if r.flags.repeats() {
 		o.Sinks = append(o.Sinks, &r.orders)
+	}
+	if r.flags.mayLeaveOut() {
+		r.leaving = live.NewLeavingOut(r.live, r.plan.Table, r.flags.modules, r.failed)
+		o.Sinks = append(o.Sinks, r.leaving)
 	}
 	return o
 }
@@ -520,7 +549,7 @@ func (r *observation) options() loader.Options {
 	if line := newPlanningLine(r.stderr); line != nil {
 		planning = line.show
 	}
-	return loader.Options{Plan: r.plan, Scope: r.scope, Steer: r.steer, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
+	return loader.Options{Plan: r.plan, NotModules: r.flags.leftOut(), Scope: r.scope, Steer: r.steer, Planning: planning, Ended: r.ended, Failed: r.failure.add, Parent: r.end.parent, Journal: journal.DefaultFolder(), Verbose: r.flags.verbose, Budget: budget, Accept: r.accept, Knowledge: r.monitor.options(), Handler: handler, Duration: r.flags.duration, Lossy: r.flags.lossy, TouchOthers: r.flags.touchOthers, Follow: r.flags.follow, Messages: messages[r.flags.order], RemovalLimits: r.flags.removal, DropPrivileges: true, RingBytes: r.flags.ring << 20, Stacks: stacks[r.flags.stacks]}
 }
 
 // eventPatterns returns the patterns as events describe them, without those of groups, of which many match nothing.
@@ -617,6 +646,10 @@ func (r *observation) reportFailure(program string) error {
 func (r *observation) report(res loader.Result, program string) (fails bool, err error) {
 	defer r.end.unwatch()
 	r.hangs.end()
+	if r.leaving != nil {
+		r.leaving.Wait()
+		r.notes = append(r.notes, r.leaving.Notes()...)
+	}
 	r.live.Observer.Finish()
 	var names run.Namer = r.live
 	if r.record != nil {

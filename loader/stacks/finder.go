@@ -177,6 +177,16 @@ func (f *Finder) CallStack(id uint32) []uint64 {
 	}
 }
 
+// Found returns the same as CallStack if the call stack has been found, and does not wait for it.
+func (f *Finder) Found(id uint32) (pcs []uint64, found bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if n := f.index(id); n >= 0 {
+		return f.stacks[n], true
+	}
+	return nil, false
+}
+
 // Counts returns the number of call stack IDs, and of those whose call stack reaches the first
 // function of its thread or of the program.
 func (f *Finder) Counts() (total, complete int) {

@@ -77,6 +77,7 @@ func (l *Link) DoubtsNow() run.Summary {
 func (l *Link) addDoubts(sum *run.Summary) {
 	s, o := l.Session, l.Observer
 	sum.Doubts = l.unseenSync()
+	l.leftOutByUser(sum)
 	if x := s.Sampled(); x != nil && x.Mixed {
 		how := "were observed in samples"
 		if x.Siteless > 0 {

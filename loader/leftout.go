@@ -1,0 +1,322 @@
+package loader
+
+import (
+	"fmt"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/loader/attach"
+	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/probes"
+)
+
+// lockProbes are the probes of the C library's lock functions. Once the locks of a module are left out, they are at the
+// stubs by which the other modules call these functions, and no longer in the C library: the calls of the module then cost
+// nothing. Session.mu guards the fields but the last three.
+type lockProbes struct {
+	remover *remover
+	asked   []string         // Options.NotModules
+	out     map[*Module]bool // modules that were left out while the program ran
+	moved   bool             // the locks of a module are left out: probes are put in at stubs
+	away    removableProbes  // those in the C library
+	here    map[*Module]*removableProbes
+	unseen  []string // see LockUses
+	since   uint64   // likewise
+
+	entered atomic.Pointer[entered] // while a module is about to be left out
+	cut     atomic.Uint64           // since, if that was while the program ran
+	past    bool                    // a record later than cut has been read; the reader alone uses it
+}
+
+func newLockProbes(r *remover, asked []string) *lockProbes {
+	l := &lockProbes{remover: r, asked: asked, out: map[*Module]bool{}, here: map[*Module]*removableProbes{}}
+	l.away.name = "the lock functions of the C library"
+	if len(asked) > 0 {
+		l.moved, l.since = true, 1
+	}
+	return l
+}
+
+// leavesOut reports whether the locks that a module's code takes are left out.
+func (l *lockProbes) leavesOut(m *Module) bool { return l.out[m] || probes.Named(l.asked, m.Bin) }
+
+// attach attaches the lock probes of a module for a process.
+func (l *lockProbes) attach(p *process, m *Module, to attach.LinkTarget) error {
+	// A program that has the lock functions itself calls them by no stub.
+	if !l.moved || m.Path == p.program {
+		if err := l.put(&l.away, to, m.lockSites(probes.MovesAway)); err != nil {
+			return err
+		}
+	}
+	if !l.moved || l.leavesOut(m) {
+		return nil
+	}
+	return l.putHere(m, to)
+}
+
+// putHere attaches the probes at the stubs of a module.
+func (l *lockProbes) putHere(m *Module, to attach.LinkTarget) error {
+	g := l.here[m]
+	if g == nil {
+		g = &removableProbes{name: "the stubs of lock functions in " + path.Base(m.Path)}
+		l.here[m] = g
+	}
+	for _, name := range m.Plan.LocksByPointer {
+		what := fmt.Sprintf("%s in %s", name, path.Base(m.Path))
+		if !slices.Contains(l.unseen, what) {
+			l.unseen = append(l.unseen, what)
+		}
+	}
+	return l.put(g, to, m.lockSites(probes.MovesHere))
+}
+
+// put attaches probes of a group, those of returns with a link of their own.
+func (l *lockProbes) put(g *removableProbes, to attach.LinkTarget, all []attach.Probe) error {
+	for _, returns := range []bool{true, false} {
+		some := slices.DeleteFunc(slices.Clone(all), func(p attach.Probe) bool { return p.Return != returns })
+		if len(some) == 0 {
+			continue
+		}
+		if err := l.remover.attach(g, to, some); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockSites returns the module's probes of lock functions that move so. Site indices are absolute.
+func (m *Module) lockSites(as probes.Moves) []attach.Probe {
+	var ps []attach.Probe
+	for i, s := range m.Plan.Sites {
+		if s.Moves != as {
+			continue
+		}
+		index := m.Base + uint32(i)
+		if !m.Plan.Chained(i) {
+			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program})
+		}
+		if s.Return {
+			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program, Return: true})
+		}
+	}
+	return ps
+}
+
+// CallsLocksByPointer reports whether a module, but for one whose locks are to be left out, may call lock functions by
+// no stub, so that their calls would not be seen.
+func (s *Session) CallsLocksByPointer(but *Module) bool {
+	return slices.ContainsFunc(s.Modules(), func(m *Module) bool {
+		return m != but && m.Plan != nil && (len(m.Plan.LocksByPointer) > 0 || m.Path == s.programPath() && len(m.lockSites(probes.MovesAway)) > 0)
+	})
+}
+
+// programPath returns the path of the program that the first process runs.
+func (s *Session) programPath() string {
+	s.Spaces.mu.Lock()
+	defer s.Spaces.mu.Unlock()
+	if p := s.processes[s.PID()]; p != nil {
+		return p.program
+	}
+	return ""
+}
+
+// LeaveOut stops observing the locks that the code of a module takes, in the background: the probes of the other
+// modules are put in, and, when no thread is in the middle of a lock function, those in the C library are removed.
+// done is called then with the time (CLOCK_MONOTONIC, ns); never if that does not come to pass.
+func (s *Session) LeaveOut(m *Module, done func(now uint64)) {
+	if s.steered != nil {
+		return // the schedule is followed by the probes that are there
+	}
+	s.remover.running.Go(func() {
+		if err := s.moveLocks(m); err != nil {
+			s.notes.say(fmt.Sprintf("the locks of %s stay observed: %v", path.Base(m.Path), err))
+			return
+		}
+		if !s.awaitQuiet() {
+			return
+		}
+		if now, ok := s.cutLocks(); ok {
+			done(now)
+			s.remover.start(&s.locks.away, s.locks.away.name, nil)
+		}
+	})
+}
+
+// cutLocks ends the records of the probes in the C library, at a time that it returns; false if the observation has ended.
+func (s *Session) cutLocks() (now uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return 0, false
+	}
+	now = monotonic()
+	if s.locks.since == 0 {
+		s.locks.since = now
+		s.locks.cut.Store(now)
+	}
+	return now, true
+}
+
+// leftOut reports whether a record is of a probe that is being removed: a wanted call has another one. The reader alone
+// calls it.
+func (s *Session) leftOut(r *bpf.Record) bool {
+	e, cut := s.locks.entered.Load(), s.locks.cut.Load()
+	if e == nil && cut == 0 {
+		return false
+	}
+	site := s.Site(r.Site)
+	if e != nil && site != nil && site.Moves != probes.MovesNot {
+		e.left(r)
+	}
+	if s.locks.past = s.locks.past || cut != 0 && r.Time >= cut; !s.locks.past {
+		return false
+	}
+	return site != nil && site.Moves == probes.MovesAway
+}
+
+// moveLocks puts in the probes at the stubs of all modules but one.
+func (s *Session) moveLocks(m *Module) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.locks
+	l.out[m] = true
+	if l.moved {
+		if g := l.here[m]; g != nil {
+			s.remover.start(g, g.name, nil)
+		}
+		return nil
+	}
+	l.moved = true
+	for _, p := range s.processes {
+		for other, in := range p.attached {
+			if !in || l.leavesOut(other) {
+				continue
+			}
+			to, err := s.linkTarget(p, other)
+			if err == nil {
+				err = l.putHere(other, to)
+			}
+			if err != nil && !p.gone() {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+const (
+	quietPause   = 100 * time.Millisecond // between two looks at the threads
+	quietRunning = 5                      // looks at a thread that runs on, after which it has left any lock function
+)
+
+// entered are the threads that may be in a lock function which they have entered before the probes at stubs were in: its
+// return would not be seen.
+type entered struct {
+	mu    sync.Mutex
+	since uint64         // when the probes were in, ns
+	looks map[uint32]int // how often a thread has been seen to run, by its ID
+}
+
+// left notes a record: its thread is in no lock function that it has entered before.
+func (e *entered) left(r *bpf.Record) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r.Time > e.since {
+		delete(e.looks, r.Tid)
+	}
+}
+
+// look looks at the threads, and reports whether none is in such a function any more.
+func (e *entered) look(state func(tid uint32) string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for tid := range e.looks {
+		switch line := state(tid); {
+		case inLockFunction(line):
+			continue
+		case line == "running":
+			if e.looks[tid]++; e.looks[tid] < quietRunning {
+				continue
+			}
+		}
+		delete(e.looks, tid)
+	}
+	return len(e.looks) == 0
+}
+
+// awaitQuiet waits until no thread can be in a lock function which it has entered before the probes at stubs were in. It
+// returns false if the observation ends first.
+func (s *Session) awaitQuiet() bool {
+	e := &entered{since: monotonic(), looks: map[uint32]int{}}
+	for _, pid := range s.livePIDs() {
+		threads, _ := procfs.Threads(pid) // an error says that it has ended
+		for _, tid := range threads {
+			e.looks[uint32(tid)] = 0
+		}
+	}
+	s.locks.entered.Store(e)
+	defer s.locks.entered.Store(nil)
+	tick := time.NewTicker(quietPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-s.stop:
+			return false
+		case <-tick.C:
+		}
+		if !s.ring.throttle.Holding() && e.look(systemCallOf) {
+			return true
+		}
+	}
+}
+
+// systemCallOf returns the system call that a thread is in, as /proc/TID/syscall has it: "running" if it is in none.
+func systemCallOf(tid uint32) string {
+	text, err := os.ReadFile(procfs.Dir(int(tid)) + "/syscall")
+	if err != nil {
+		return "" // it has ended
+	}
+	return strings.TrimSpace(string(text))
+}
+
+// inLockFunction reports whether a line of /proc/PID/task/TID/syscall is that of a thread that waits as lock functions
+// do: futex(2) with FUTEX_WAIT or FUTEX_LOCK_PI. Waits for conditions, semaphores and barriers use FUTEX_WAIT_BITSET; those
+// of read-write locks do too, which is why these are never left out.
+func inLockFunction(line string) bool {
+	var nr int64
+	var addr, op uint64
+	if n, _ := fmt.Sscanf(line, "%d 0x%x 0x%x", &nr, &addr, &op); n < 3 {
+		return false
+	}
+	const waitCommand, lockPI, lockPI2, commands = 0, 6, 13, 0x7f
+	command := op & commands
+	return nr == unix.SYS_FUTEX && (command == waitCommand || command == lockPI || command == lockPI2)
+}
+
+// LockUses says which locks are not observed.
+type LockUses struct {
+	Asked  []string // modules whose locks the user did not want, by their names
+	Unseen []string // lock functions that other modules call by no stub, so that these calls are not seen
+	Since  uint64   // from when on (CLOCK_MONOTONIC, ns); 1: from the beginning; 0: all are observed
+}
+
+// LeftOut returns which locks are not observed.
+func (s *Session) LeftOut() LockUses {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := LockUses{Unseen: slices.Clone(s.locks.unseen), Since: s.locks.since}
+	for _, m := range s.Modules() {
+		if probes.Named(s.locks.asked, m.Bin) {
+			u.Asked = append(u.Asked, path.Base(m.Path))
+		}
+	}
+	return u
+}

@@ -1,0 +1,50 @@
+package loader
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/tracepredict/tracepredict/bpf"
+)
+
+// TestInLockFunction reads lines of /proc/PID/task/TID/syscall, as on x86-64.
+func TestInLockFunction(t *testing.T) {
+	for line, want := range map[string]bool{
+		"running": false,
+		"":        false,
+		"202 0x404060 0x80 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2":     true,  // FUTEX_WAIT, private
+		"202 0x404060 0x0 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2":      true,  // FUTEX_WAIT
+		"202 0x404060 0x86 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2":     true,  // FUTEX_LOCK_PI
+		"202 0x404060 0x189 0x0 0x0 0x0 0xffffffff 0x7ff 0x7": false, // FUTEX_WAIT_BITSET, as conditions wait
+		"202 0x404060 0x81 0x1 0x0 0x0 0x0 0x7ffd1 0x7f2":     false, // FUTEX_WAKE
+		"0 0x3 0x80 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2":            false, // read
+		"-1 0x7ffd1 0x7f2": false,
+		"202 x":            false,
+	} {
+		if got := inLockFunction(line); got != want {
+			t.Errorf("%q: %v", line, got)
+		}
+	}
+}
+
+// TestEntered looks at threads that may be in lock functions, until none is.
+func TestEntered(t *testing.T) {
+	const waits = "202 0x404060 0x80 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2"
+	e := &entered{since: 100, looks: map[uint32]int{1: 0, 2: 0, 3: 0, 4: 0}}
+	lines := map[uint32]string{1: waits, 2: "running", 3: "0 0x3", 4: ""}
+	look := func(want map[uint32]int) {
+		t.Helper()
+		if over := e.look(func(tid uint32) string { return lines[tid] }); over != (len(want) == 0) || !maps.Equal(e.looks, want) {
+			t.Errorf("%v, over: %v, want %v", e.looks, over, want)
+		}
+	}
+	look(map[uint32]int{1: 0, 2: 1})
+	for i := 2; i < quietRunning; i++ {
+		look(map[uint32]int{1: 0, 2: i})
+	}
+	look(map[uint32]int{1: 0})
+	e.left(&bpf.Record{Tid: 1, Time: 100}) // made before the probes were in
+	look(map[uint32]int{1: 0})
+	e.left(&bpf.Record{Tid: 1, Time: 101})
+	look(map[uint32]int{})
+}
