@@ -54,16 +54,16 @@ type Tracee struct {
 	// OnLoaded is called when a thread has stopped by SIGURG. It returns false if that is not because it has loaded or
 	// unloaded a library; else the library has its probes then.
 	OnLoaded     func(tid int) bool
-	OnAsk        func(Ask)              // a thread asks to trace, or to be traced, which the tool's tracing forbids
-	Steer        Steerer                // nil: threads are not steered
-	stepping     map[int]bool           // by thread ID: it executes one instruction for the Steerer
-	leaving      bool                   // Leave has been called
-	waiting      map[int][]asker        // by thread ID: the threads that wait until it is not traced any more
-	loading      map[int]procfs.Mapping // by process ID: the dynamic loader's code, while it runs
-	forked       map[int]bool           // processes that were forked and have not ended
-	executedOnce bool                   // the program has been executed
-	replaced     map[uint64]bool        // addresses of copied breakpoints in whose place instructions are again
-	released     atomic.Bool            // Run returns without waiting for the program's end
+	OnAsk        func(Ask)        // a thread asks to trace, or to be traced, which the tool's tracing forbids
+	Steer        Steerer          // nil: threads are not steered
+	stepping     map[int]bool     // by thread ID: it executes one instruction for the Steerer
+	leaving      bool             // Leave has been called
+	waiting      map[int][]asker  // by thread ID: the threads that wait until it is not traced any more
+	loading      map[int]*loading // by process ID, while the dynamic loader runs
+	forked       map[int]bool     // processes that were forked and have not ended
+	executedOnce bool             // the program has been executed
+	replaced     map[uint64]bool  // addresses of copied breakpoints in whose place instructions are again
+	released     atomic.Bool      // Run returns without waiting for the program's end
 
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
@@ -90,7 +90,7 @@ func (e Exit) Code() int {
 // that it forks are traced too.
 func NewTracee(pid int, follow bool) *Tracee {
 	return &Tracee{
-		pid: pid, follow: follow, loading: map[int]procfs.Mapping{}, forked: map[int]bool{},
+		pid: pid, follow: follow, loading: map[int]*loading{}, forked: map[int]bool{},
 		replaced: map[uint64]bool{}, OnStop: func() {}, OnContinue: func() {},
 		OnFork: func(int, int, bool) {}, OnEnd: func(int) {},
 		OnTrap:   func(int) bool { return false },
@@ -401,7 +401,7 @@ func (t *Tracee) executed(tid int) error {
 		return err
 	}
 	if loader, ok := dynamicLoader(tid, maps); ok {
-		t.loading[tid] = loader
+		t.loading[tid] = &loading{loader: loader}
 	} else if err := t.OnReady(tid); err != nil {
 		return err
 	}
@@ -465,10 +465,16 @@ func dynamicLoader(pid int, maps []procfs.Mapping) (procfs.Mapping, bool) {
 	return procfs.Mapping{}, false
 }
 
+// loading is a process whose dynamic loader runs.
+type loading struct {
+	loader procfs.Mapping // the loader's code
+	maps   bool           // the system call that it is in may make an executable mapping
+}
+
 // systemCall handles a stop at the entry or exit of a system call while the dynamic loader runs.
 func (t *Tracee) systemCall(tid int) error {
-	loader, loading := t.loading[tid]
-	if !loading {
+	l := t.loading[tid]
+	if l == nil {
 		return t.resume(tid, 0)
 	}
 	info, err := SyscallInfo(tid)
@@ -476,7 +482,7 @@ func (t *Tracee) systemCall(tid int) error {
 		return ignoreEnded(err)
 	}
 	switch {
-	case info.ip < loader.Lo || info.ip >= loader.Hi:
+	case info.ip < l.loader.Lo || info.ip >= l.loader.Hi:
 		delete(t.loading, tid)
 		if err := t.OnMap(tid); err != nil {
 			return err
@@ -484,7 +490,10 @@ func (t *Tracee) systemCall(tid int) error {
 		if err := t.OnReady(tid); err != nil {
 			return err
 		}
-	case info.op == unix.PTRACE_SYSCALL_INFO_EXIT:
+	case info.op == unix.PTRACE_SYSCALL_INFO_ENTRY:
+		l.maps = info.mapsCode()
+	case info.op == unix.PTRACE_SYSCALL_INFO_EXIT && l.maps:
+		l.maps = false
 		if err := t.OnMap(tid); err != nil {
 			return err
 		}
@@ -499,7 +508,20 @@ type ptraceSyscallInfo struct {
 	arch uint32
 	ip   uint64
 	sp   uint64
-	_    [64]byte
+	data [8]uint64 // of an entry: the number of the system call, and six arguments
+}
+
+// mapsCode reports whether the system call that is entered may make a mapping that is executable. A program with a
+// thousand libraries makes ten thousand other calls while they are loaded, and to read its mappings after each takes
+// minutes.
+func (i *ptraceSyscallInfo) mapsCode() bool {
+	switch i.data[0] {
+	case unix.SYS_MMAP, unix.SYS_MPROTECT, unix.SYS_PKEY_MPROTECT:
+		return i.data[3]&unix.PROT_EXEC != 0
+	case unix.SYS_MREMAP:
+		return true
+	}
+	return false
 }
 
 // SyscallInfo returns the system call at whose entry or exit a thread has stopped.
