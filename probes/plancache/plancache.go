@@ -55,9 +55,11 @@ const headerSize = 8 + sha256.Size + 8 + sha256.Size
 
 // Cache is an open cache. Its methods may be called concurrently. A nil Cache is always empty.
 type Cache struct {
-	mu   sync.Mutex // guards the position of file, and its lock
-	file *os.File
-	max  int64 // maxFile, but for tests
+	mu    sync.Mutex // guards all fields, and the lock of the file
+	file  *os.File
+	max   int64         // maxFile, but for tests
+	index map[Key]place // of the entries up to known, the newest with each key
+	known int64         // where the last of them ends
 }
 
 // Open opens the cache of the user, which it creates if there is none.
@@ -230,9 +232,10 @@ type place struct {
 
 func (p place) end() int64 { return p.at + headerSize + int64(p.length) }
 
-// places returns the entries of a file of a size, in order, as far as their headers are intact, and where
+// places returns the entries of a file of a size from one on, in order, as far as their headers are intact, and where
 // the last of them ends.
-func places(r io.ReaderAt, size int64) (all []place, end int64) {
+func places(r io.ReaderAt, from, size int64) (all []place, end int64) {
+	end = from
 	b := make([]byte, headerSize)
 	for end+headerSize <= size {
 		if _, err := r.ReadAt(b, end); err != nil {
@@ -292,8 +295,36 @@ func (c *Cache) Load(key Key) []byte {
 	if err != nil {
 		return nil
 	}
-	all, _ := places(c.file, st.Size())
-	for i := len(all) - 1; i >= 0; i-- { // the newest first
+	c.update(st.Size())
+	at, known := c.index[key]
+	if !known {
+		return nil
+	}
+	b, err := content(c.file, at)
+	if err != nil { // another run has moved the entries, or the entry is damaged
+		c.index, c.known = nil, 0
+		return c.search(key, st.Size())
+	}
+	return b
+}
+
+// update adds the entries to the index that came since the last time, also by other runs. Each header is a read: a
+// process has hundreds of libraries, and the cache thousands of entries.
+func (c *Cache) update(size int64) {
+	if c.index == nil || size < c.known {
+		c.index, c.known = map[Key]place{}, 0
+	}
+	all, end := places(c.file, c.known, size)
+	for _, p := range all {
+		c.index[p.key] = p
+	}
+	c.known = end
+}
+
+// search returns the content of the newest intact entry with a key; nil if there is none.
+func (c *Cache) search(key Key, size int64) []byte {
+	all, _ := places(c.file, 0, size)
+	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].key != key {
 			continue
 		}
@@ -337,7 +368,7 @@ func (c *Cache) append(entry []byte) error {
 	if err != nil {
 		return err
 	}
-	all, end := places(c.file, st.Size())
+	all, end := places(c.file, 0, st.Size())
 	if end+int64(len(entry)) > c.max {
 		if end, err = c.shrink(all, end); err != nil {
 			return err

@@ -230,7 +230,7 @@ func FuzzPlaces(f *testing.F) {
 	f.Add(b)
 	f.Add(b[:len(b)-1])
 	f.Fuzz(func(t *testing.T, b []byte) {
-		all, end := places(bytes.NewReader(b), int64(len(b)))
+		all, end := places(bytes.NewReader(b), 0, int64(len(b)))
 		if end > int64(len(b)) {
 			t.Fatalf("%d bytes end at %d", len(b), end)
 		}
@@ -238,4 +238,35 @@ func FuzzPlaces(f *testing.F) {
 			_, _ = content(bytes.NewReader(b), p)
 		}
 	})
+}
+
+// TestOtherRunMovesEntries has one run fill the file, so that entries move and go, while another one reads: it finds what is
+// there, and nothing else.
+func TestOtherRunMovesEntries(t *testing.T) {
+	dir := t.TempDir()
+	var caches [2]*Cache
+	for i := range caches {
+		c, err := OpenIn(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		c.max = 4096
+		caches[i] = c
+	}
+	writer, reader := caches[0], caches[1]
+	content := func(i int) []byte { return bytes.Repeat([]byte{byte(i), byte(i * 7), byte(i * 31)}, 20+i%50) }
+	for i := range 200 {
+		if err := writer.Store(Key{byte(i)}, content(i)); err != nil {
+			t.Fatal(err)
+		}
+		if got := reader.Load(Key{byte(i)}); !bytes.Equal(got, content(i)) {
+			t.Fatalf("entry %d, just stored: %x", i, got)
+		}
+		for j := range i {
+			if got := reader.Load(Key{byte(j)}); got != nil && !bytes.Equal(got, content(j)) {
+				t.Fatalf("entry %d after %d: %x", j, i, got)
+			}
+		}
+	}
 }
