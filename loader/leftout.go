@@ -240,7 +240,7 @@ func (e *entered) look(state func(tid uint32) string) bool {
 	defer e.mu.Unlock()
 	for tid := range e.looks {
 		switch line := state(tid); {
-		case inLockFunction(line):
+		case inLockFunction(line), strings.HasPrefix(line, "-1 "): // stopped, or waiting for memory, anywhere in its code
 			continue
 		case line == "running":
 			if e.looks[tid]++; e.looks[tid] < quietRunning {
@@ -278,13 +278,18 @@ func (s *Session) awaitQuiet() bool {
 	}
 }
 
-// systemCallOf returns the system call that a thread is in, as /proc/TID/syscall has it: "running" if it is in none.
+// systemCallOf returns the system call that a thread is in, as /proc/TID/syscall has it: "running" if it is in none, "" if it
+// has ended.
 func systemCallOf(tid uint32) string {
-	text, err := os.ReadFile(procfs.Dir(int(tid)) + "/syscall")
-	if err != nil {
-		return "" // it has ended
+	dir := procfs.Dir(int(tid))
+	text, err := os.ReadFile(dir + "/syscall")
+	if err == nil {
+		return strings.TrimSpace(string(text))
 	}
-	return strings.TrimSpace(string(text))
+	if _, err := os.Stat(dir); err != nil {
+		return ""
+	}
+	return "running" // the kernel does not tell
 }
 
 // inLockFunction reports whether a line of /proc/PID/task/TID/syscall is that of a thread that waits as lock functions

@@ -30,16 +30,19 @@ func TestInLockFunction(t *testing.T) {
 // TestEntered looks at threads that may be in lock functions, until none is.
 func TestEntered(t *testing.T) {
 	const waits = "202 0x404060 0x80 0x2 0x0 0x0 0x0 0x7ffd1 0x7f2"
-	e := &entered{since: 100, looks: map[uint32]int{1: 0, 2: 0, 3: 0, 4: 0}}
-	lines := map[uint32]string{1: waits, 2: "running", 3: "0 0x3", 4: ""}
+	e := &entered{since: 100, looks: map[uint32]int{1: 0, 2: 0, 3: 0, 4: 0, 5: 0}}
+	lines := map[uint32]string{1: waits, 2: "running", 3: "0 0x3", 4: "", 5: "-1 0x7ffd1 0x7f2"}
 	look := func(want map[uint32]int) {
 		t.Helper()
 		if over := e.look(func(tid uint32) string { return lines[tid] }); over != (len(want) == 0) || !maps.Equal(e.looks, want) {
 			t.Errorf("%v, over: %v, want %v", e.looks, over, want)
 		}
 	}
-	look(map[uint32]int{1: 0, 2: 1})
-	for i := 2; i < quietRunning; i++ {
+	look(map[uint32]int{1: 0, 2: 1, 5: 0})
+	lines[5] = "running"
+	look(map[uint32]int{1: 0, 2: 2, 5: 1})
+	lines[5] = "230 0x1"
+	for i := 3; i < quietRunning; i++ {
 		look(map[uint32]int{1: 0, 2: i})
 	}
 	look(map[uint32]int{1: 0})
