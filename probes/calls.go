@@ -106,9 +106,6 @@ func (b *builder) calls() error {
 			return fmt.Errorf("%s at 0x%x: %w", c.name, c.addr, err)
 		}
 	}
-	if err := b.stubCalls(); err != nil {
-		return fmt.Errorf("stubs of lock functions: %w", err)
-	}
 	for _, s := range b.plan.File.Lookup(loaderHook) {
 		hook := call{addr: s.Addr, name: loaderHook, entry: synctab.Entry{Op: bpf.OpLibrary}}
 		return b.call(hook)

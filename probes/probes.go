@@ -491,6 +491,9 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	if p.opts.Futexes {
 		b.futexCalls()
 	}
+	if err := b.stubCalls(); err != nil { // last: they take no room from what is observed from the beginning
+		return nil, fmt.Errorf("plan the stubs of lock functions in %s: %w", f.Name(), err)
+	}
 	if err := b.finish(); err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"io"
+	"sync"
 )
 
 // Segment is a program header and the contents that it loads. A field that is zero gets the value
@@ -226,10 +227,14 @@ type Shrinking struct {
 	Content []byte
 	Reads   int
 	Left    int
+
+	mu sync.Mutex // guards Reads once it is read
 }
 
 // ReadAt implements io.ReaderAt.
 func (s *Shrinking) ReadAt(p []byte, off int64) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	b := s.Content
 	if s.Reads--; s.Reads < 0 {
 		b = b[:min(s.Left, len(b))]
