@@ -68,6 +68,7 @@ real: ## try real programs plain and observed, also under load, and write docs/r
 	scripts/as-root build/real/real -protocols $(PROTOCOLFLAGS)
 	scripts/as-root build/real/real -scopes $(SCOPEFLAGS)
 	scripts/as-root build/real/real -formulas $(SCOPEFLAGS)
+	scripts/as-root build/real/real -large $(LARGEFLAGS)
 
 compare: ## run defective and innocent programs under Helgrind, DRD, ThreadSanitizer and this, and write docs/comparison.md
 	scripts/setup compare

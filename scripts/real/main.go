@@ -40,6 +40,10 @@ type config struct {
 	scopes bool
 	// formulas does so for atomicity.
 	formulas bool
+	// large measures a stand-in with large libraries, and the start of large programs that are installed.
+	large  bool
+	beside string // another build of tracepredict, which large measures too; "" for none
+	steps  int    // of the stand-in
 }
 
 // all returns the programs that can be measured, and for -protocols, -scopes and -formulas the specification of each.
@@ -68,7 +72,7 @@ func parseFlags() (c config, err error) {
 	flag.StringVar(&c.output, "output", performance, "the page whose marked part is written; empty to print the table alone")
 	flag.StringVar(&c.logs, "logs", "build/real", "the `folder` that keeps tracepredict's reports and what the programs printed")
 	flag.IntVar(&c.rounds, "rounds", 3, "`N` rounds, an odd number")
-	flag.Float64Var(&c.scale, "scale", 1, "times the usual load")
+	flag.Float64Var(&c.scale, "scale", 1, "times the usual load; with -large, times the usual size of its libraries")
 	flag.StringVar(&only, "only", "", "only these programs, separated by commas")
 	flag.StringVar(&modes, "modes", "plain,exec,attach,exec-without-stacks", "only these ways to run them")
 	flag.StringVar(&c.user, "user", "nobody", "the user that the programs run as; most refuse to be root")
@@ -77,6 +81,9 @@ func parseFlags() (c config, err error) {
 	flag.BoolVar(&c.protocols, "protocols", false, "measure mine, and exec --spec with protocols, instead")
 	flag.BoolVar(&c.scopes, "scopes", false, "measure exec --spec with scopes instead")
 	flag.BoolVar(&c.formulas, "formulas", false, "measure exec --spec with formulas of atomicity instead")
+	flag.BoolVar(&c.large, "large", false, "measure a stand-in for a training loop, which has large libraries, and the start of large programs that are installed, instead")
+	flag.StringVar(&c.beside, "beside", "", "with -large: another build of tracepredict, measured in the same rounds")
+	flag.IntVar(&c.steps, "steps", 60, "with -large: `N` steps of the stand-in")
 	flag.Parse()
 	if quick {
 		c.rounds, c.scale, c.output = 1, c.scale/4, ""
@@ -107,7 +114,7 @@ func parseFlags() (c config, err error) {
 func (c *config) specified() bool { return c.protocols || c.scopes || c.formulas }
 
 func (c *config) check() error {
-	if flag.NArg() > 0 || c.rounds < 1 || c.scale <= 0 {
+	if flag.NArg() > 0 || c.rounds < 1 || c.scale <= 0 || c.steps < 1 || c.beside != "" && !c.large {
 		return errors.New("wrong usage; -help tells the flags")
 	}
 	for _, name := range c.only {
@@ -119,6 +126,12 @@ func (c *config) check() error {
 		if !slices.Contains(allModes, m) && !c.pointers && !c.specified() {
 			return fmt.Errorf("-modes %s: the modes are %v", m, allModes)
 		}
+	}
+	if c.large {
+		if len(c.only) != len(c.names()) || c.scale != 1 {
+			c.output = ""
+		}
+		return nil
 	}
 	if c.output != "" && (len(c.only) != len(c.names()) || len(c.modes) != len(allModes) && !c.pointers && !c.specified()) {
 		fmt.Fprintln(os.Stderr, "real: not all programs and modes: the page is left alone")
@@ -135,6 +148,9 @@ func run(ctx context.Context, c config) error {
 		return err
 	}
 	defer r.close()
+	if c.large {
+		return runLarge(ctx, r)
+	}
 	var results []result
 	var failed []string
 	all, specs := c.all()

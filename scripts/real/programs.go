@@ -6,8 +6,15 @@ func programs() []program {
 }
 
 func (c *config) names() []string {
-	all, _ := c.all()
 	var out []string
+	if c.large {
+		out = append(out, standIn)
+		for _, p := range installed {
+			out = append(out, p.name)
+		}
+		return out
+	}
+	all, _ := c.all()
 	for _, p := range all {
 		out = append(out, p.name())
 	}

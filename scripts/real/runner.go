@@ -165,6 +165,11 @@ func newRunner(c config) (*runner, error) {
 		return nil, fmt.Errorf("%w; make build builds it", err)
 	}
 	c.tool = tool
+	if c.beside != "" {
+		if c.beside, err = filepath.Abs(c.beside); err != nil {
+			return nil, err
+		}
+	}
 	if c.logs, err = filepath.Abs(c.logs); err != nil {
 		return nil, err
 	}
