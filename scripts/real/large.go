@@ -76,6 +76,7 @@ func (c *config) tools() []string {
 type trained struct {
 	begin time.Duration // from the start until main runs; for attach, from its start until it observes
 	whole time.Duration // from the start to the end, with the report; 0 for attach and floor
+	end   time.Duration // from the last line that the program prints until all has ended
 	step  float64       // ms
 	peak  uint64        // bytes: resident memory of tracepredict at its most
 	cpu   time.Duration // of tracepredict
@@ -84,8 +85,8 @@ type trained struct {
 }
 
 func (t trained) String() string {
-	return fmt.Sprintf("begins after %.2f s, %.3f ms a step, %.2f s in all, %d MB and %.1f s of CPU in tracepredict, lines of notes: %d, %s",
-		t.begin.Seconds(), t.step, t.whole.Seconds(), t.peak>>20, t.cpu.Seconds(), t.notes, t.lost)
+	return fmt.Sprintf("begins after %.2f s, %.3f ms a step, %.2f s in all, %.2f s of it at the end, %d MB and %.1f s of CPU in tracepredict, lines of notes: %d, %s",
+		t.begin.Seconds(), t.step, t.whole.Seconds(), t.end.Seconds(), t.peak>>20, t.cpu.Seconds(), t.notes, t.lost)
 }
 
 // large is what -large has measured.
@@ -150,7 +151,7 @@ func (l *large) measure(ctx context.Context) error {
 func (l *large) train(ctx context.Context) error {
 	fmt.Fprintf(os.Stderr, "%s: building\n", standIn)
 	var err error
-	if l.built, err = buildStandIn(ctx, filepath.Join(l.dir, "standin"), l.scale); err != nil {
+	if l.built, err = buildStandIn(ctx, filepath.Join(l.dir, "standin"), standInLibraries, l.scale); err != nil {
 		return fmt.Errorf("build the stand-in: %w", err)
 	}
 	groups := l.ways()
@@ -189,6 +190,7 @@ type training struct {
 	cmd         *exec.Cmd
 	out         *waitFor
 	printed     bytes.Buffer // by the program
+	last        lastWrite    // of the program
 	log, report string
 	done        chan error // the end of cmd
 	observer    *watched
@@ -251,7 +253,7 @@ func (t *training) run(ctx context.Context, log *os.File) (s trained, err error)
 		args = slices.Concat([]string{t.tool, "exec", "--findings-exit=0", "--output", t.report}, t.flags, []string{"--"}, args)
 	}
 	t.cmd = t.l.command(ctx, args...)
-	t.out = &waitFor{text: "main runs\n", seen: make(chan struct{}), to: io.MultiWriter(&t.printed, log)}
+	t.out = &waitFor{text: "main runs\n", seen: make(chan struct{}), to: io.MultiWriter(&t.printed, &t.last, log)}
 	t.cmd.Stdout, t.cmd.Stderr = t.out, log
 	began := time.Now()
 	if err := t.cmd.Start(); err != nil {
@@ -279,6 +281,7 @@ func (t *training) run(ctx context.Context, log *os.File) (s trained, err error)
 	if err := finish(); err != nil {
 		return s, err
 	}
+	s.end = time.Since(t.last.at)
 	if t.observer != nil {
 		<-t.observer.gone
 		s.peak, s.cpu = t.observer.peak, t.observer.cpu
@@ -345,6 +348,14 @@ func (t *training) attachEmpty() (finish func() error, err error) {
 	return probes.Close, nil
 }
 
+// lastWrite knows when something was written last.
+type lastWrite struct{ at time.Time }
+
+func (w *lastWrite) Write(b []byte) (int, error) {
+	w.at = time.Now()
+	return len(b), nil
+}
+
 // steps is what the stand-in prints at its end.
 type steps struct {
 	count int
@@ -364,6 +375,9 @@ func parseSteps(text string) (s steps, err error) {
 	s.each, err = strconv.ParseFloat(m[2], 64)
 	return s, err
 }
+
+// noneLost is what a report says if all events are in it.
+const noneLost = "nothing lost"
 
 var lostWords = regexp.MustCompile(`(?m)^tracepredict: .* events?, .*, (nothing lost|[\d,]+ LOST|CUT SHORT)`)
 

@@ -32,8 +32,8 @@ func renderLarge(l *large) string {
 // trainedTable has a row for each way in which the stand-in ran.
 func (l *large) trainedTable() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| %s: libraries of %d MB | plans kept | begins, s | whole, s | ms a step | times plain | times the floor | MB | CPU, s | lines of notes | lost |\n"+
-		"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n", standIn, l.built.size/1e6)
+	fmt.Fprintf(&b, "| %s: libraries of %d MB | plans kept | begins, s | whole, s | ends, s | ms a step | times plain | times the floor | MB | CPU, s | lines of notes | lost |\n"+
+		"| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n", standIn, l.built.size/1e6)
 	for _, group := range l.ways() {
 		for _, w := range group {
 			runs := l.trained[w.key()]
@@ -59,7 +59,7 @@ func (l *large) row(w way, runs []trained) []string {
 	if !w.counted() {
 		whole = seconds(func(t trained) time.Duration { return t.whole })
 	}
-	cells := []string{name, "-", seconds(func(t trained) time.Duration { return t.begin }), whole,
+	cells := []string{name, "-", seconds(func(t trained) time.Duration { return t.begin }), whole, seconds(func(t trained) time.Duration { return t.end }),
 		fmt.Sprintf("%.2f", medianOf(runs, func(t trained) float64 { return t.step })), times(runs, l.trained[plainKey]), times(runs, l.trained[floorKey])}
 	if w.tool == "" {
 		return append(cells, "-", "-", "-", "-")
@@ -68,10 +68,10 @@ func (l *large) row(w way, runs []trained) []string {
 	if w.cold {
 		cells[1] = "no"
 	}
-	peak, notes, lost := uint64(0), 0, "nothing lost"
+	peak, notes, lost := uint64(0), 0, noneLost
 	for _, t := range runs {
 		peak, notes = max(peak, t.peak), max(notes, t.notes)
-		if t.lost != lost {
+		if lost == noneLost {
 			lost = t.lost
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/tracepredict/tracepredict/scripts/figures"
 	"github.com/tracepredict/tracepredict/scripts/proc"
 )
 
@@ -102,8 +103,10 @@ func TestNewPageHasItsMarks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, text := range []string{newPage, string(page)} {
-		if _, err := marks.Replace(text, "figures\n"); err != nil {
-			t.Error(err)
+		for _, part := range []figures.Marks{marks, pointerMarks, largeMarks} {
+			if _, err := part.Replace(text, "figures\n"); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }

@@ -26,9 +26,9 @@ type standInFiles struct {
 	size    int64 // bytes of the libraries, all together
 }
 
-// buildStandIn builds the stand-in in a new folder. Its libraries are scale times as large as usual, and have one part
-// at least.
-func buildStandIn(ctx context.Context, dir string, scale float64) (f standInFiles, err error) {
+// buildStandIn builds the stand-in with so many libraries, at least 1, in a new folder. They are scale times as large
+// as usual, and have one part at least.
+func buildStandIn(ctx context.Context, dir string, libraries int, scale float64) (f standInFiles, err error) {
 	sources, err := filepath.Abs("scripts/real/testdata/large")
 	if err != nil {
 		return f, err
@@ -36,7 +36,7 @@ func buildStandIn(ctx context.Context, dir string, scale float64) (f standInFile
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		return f, err
 	}
-	if err := os.WriteFile(filepath.Join(dir, "entries.h"), []byte(entriesHeader(standInLibraries)), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "entries.h"), []byte(entriesHeader(libraries)), 0o644); err != nil {
 		return f, err
 	}
 	gcc := func(ctx context.Context, args ...string) error {
@@ -53,7 +53,7 @@ func buildStandIn(ctx context.Context, dir string, scale float64) (f standInFile
 	parts := partsOf(scale)
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(2)
-	for i := range standInLibraries {
+	for i := range libraries {
 		group.Go(func() error {
 			entry, library := fmt.Sprintf("entry%d.o", i+1), fmt.Sprintf("liblarge%d.so", i+1)
 			if err := gcc(groupCtx, "-O2", "-fPIC", fmt.Sprintf("-DID=%d", i+1), "-c", "-o", entry, filepath.Join(sources, "entry.c")); err != nil {
@@ -69,7 +69,7 @@ func buildStandIn(ctx context.Context, dir string, scale float64) (f standInFile
 		return f, err
 	}
 	link := []string{"-O2", "-g", "-pthread", "-I.", "-o", "train", filepath.Join(sources, "train.c"), "-L.", "-Wl,-rpath,$ORIGIN"}
-	for i := range standInLibraries {
+	for i := range libraries {
 		link = append(link, fmt.Sprintf("-llarge%d", i+1))
 	}
 	if err := gcc(ctx, append(link, "-ldriver")...); err != nil {

@@ -14,7 +14,7 @@ var marks = figures.Marks{Begin: "<!-- real programs: written by make real -->",
 var pointerMarks = figures.Marks{Begin: "<!-- accesses through pointers: written by make real -->", End: "<!-- end of accesses through pointers -->"}
 
 // newPage is what the page says if there is none.
-var newPage = "# What observing costs\n\n## Real programs\n\n" + marks.Begin + "\n" + marks.End + "\n\n" + pointerMarks.Begin + "\n" + pointerMarks.End + "\n"
+var newPage = "# What observing costs\n\n## Real programs\n\n" + marks.Begin + "\n" + marks.End + "\n\n" + pointerMarks.Begin + "\n" + pointerMarks.End + "\n\n" + largeMarks.Begin + "\n" + largeMarks.End + "\n"
 
 // Goals: what the docs promise.
 const (
