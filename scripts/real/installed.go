@@ -33,10 +33,20 @@ func (p installedProgram) present() bool {
 	return err == nil
 }
 
-// startTimes are those of one round, from the start to the end: plain, and cold and warm under each tool.
+// startTime is what a program took from its start to its end.
+type startTime struct {
+	whole time.Duration
+	cpu   time.Duration // of it and of tracepredict together
+}
+
+func (s startTime) String() string {
+	return fmt.Sprintf("%.2f s, %.2f s of CPU", s.whole.Seconds(), s.cpu.Seconds())
+}
+
+// startTimes are those of one round: plain, and cold and warm under each tool.
 type startTimes struct {
-	plain      time.Duration
-	cold, warm []time.Duration
+	plain      startTime
+	cold, warm []startTime
 }
 
 // startInstalled measures a program. A first run, which is not counted, fills what the program itself and the kernel
@@ -78,12 +88,12 @@ func (l *large) startRound(ctx context.Context, p installedProgram) (s startTime
 }
 
 // timed runs a program to its end in a new folder, below a tool unless that is "", and returns how long that took.
-func (l *large) timed(ctx context.Context, p installedProgram, tool string) (time.Duration, error) {
+func (l *large) timed(ctx context.Context, p installedProgram, tool string) (s startTime, err error) {
 	ctx, cancel := context.WithTimeout(ctx, maxRun)
 	defer cancel()
 	dir, err := os.MkdirTemp(l.dir, p.name)
 	if err != nil {
-		return 0, err
+		return s, err
 	}
 	defer os.RemoveAll(dir)
 	args := p.args
@@ -98,12 +108,13 @@ func (l *large) timed(ctx context.Context, p installedProgram, tool string) (tim
 	cmd.Stdout, cmd.Stderr = &out, &out
 	began := time.Now()
 	err = cmd.Run()
-	took := time.Since(began)
+	s.whole = time.Since(began)
 	if err != nil {
-		return took, fmt.Errorf("%s: %w after %v\n%.2000s", cmd, errors.Join(err, ctx.Err()), took, &out)
+		return s, fmt.Errorf("%s: %w after %v\n%.2000s", cmd, errors.Join(err, ctx.Err()), s.whole, &out)
 	}
 	if !bytes.Contains(out.Bytes(), []byte(p.want)) {
-		return took, fmt.Errorf("%s: it does not print %q:\n%.2000s", cmd, p.want, &out)
+		return s, fmt.Errorf("%s: it does not print %q:\n%.2000s", cmd, p.want, &out)
 	}
-	return took, nil
+	s.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	return s, nil
 }

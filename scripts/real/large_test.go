@@ -91,7 +91,10 @@ func TestRenderLarge(t *testing.T) {
 	ran(way{name: "exec", cold: true}, 100, 300)
 	ran(way{name: "attach", other: true}, 200, 400)
 	l.trained[way{name: "exec", cold: true}.key()][0].lost = "9 LOST"
-	l.started = map[string][]startTimes{"java": {{plain: time.Second, cold: []time.Duration{4 * time.Second, 6 * time.Second}, warm: []time.Duration{2 * time.Second, 3 * time.Second}}}}
+	took := func(seconds int) startTime {
+		return startTime{whole: time.Duration(seconds) * time.Second, cpu: time.Duration(2*seconds) * time.Second}
+	}
+	l.started = map[string][]startTimes{"java": {{plain: took(1), cold: []startTime{took(4), took(6)}, warm: []startTime{took(2), took(3)}}}}
 	got := renderLarge(l)
 	for _, want := range []string{
 		"(rounds: 2, size: 0, steps: 60)", "*This* build is v2, the *other* one v1.",
@@ -99,8 +102,8 @@ func TestRenderLarge(t *testing.T) {
 		"| " + nothing + " | - | 1.00 | - | 0.50 | 75.00 | 50.00 | 1.00 | - | - | - | - |\n",
 		"| exec, this | no | 1.00 | 3.00 | 0.50 | 200.00 | 125.00 | 2.50 | 200 | 2.00 | 5 | 9 LOST |\n",
 		"| attach, other | yes | 1.00 | - | 0.50 | 300.00 | 200.00 | 4.00 | 200 | 2.00 | 5 | nothing |\n",
-		"no plans kept, this | plans kept, this | times plain | no plans kept, other |",
-		"| `java -version` | 1.00 | 4.00 | 2.00 | 2.0 | 6.00 | 3.00 | 3.0 |\n",
+		"no plans kept, this | CPU | plans kept, this | CPU | times plain | no plans kept, other |",
+		"| `java -version` | 1.00 | 2.00 | 4.00 | 8.00 | 2.00 | 4.00 | 2.0 | 6.00 | 12.00 | 3.00 | 6.00 | 3.0 |\n",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)

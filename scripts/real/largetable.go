@@ -120,14 +120,14 @@ func medianOf[T any](samples []T, f func(T) float64) float64 {
 // startedTable has a row for each program that is installed.
 func (l *large) startedTable() string {
 	var b strings.Builder
-	head, line := "| from start to end, s | plain |", "| --- | ---: |"
+	head, line := "| from start to end, s | plain | CPU |", "| --- | ---: | ---: |"
 	for i := range l.tools() {
 		build := ""
 		if len(l.versions) > 1 {
 			build = ", " + builds[i]
 		}
-		head += fmt.Sprintf(" no plans kept%s | plans kept%s | times plain |", build, build)
-		line += " ---: | ---: | ---: |"
+		head += fmt.Sprintf(" no plans kept%s | CPU | plans kept%s | CPU | times plain |", build, build)
+		line += " ---: | ---: | ---: | ---: | ---: |"
 	}
 	b.WriteString(head + "\n" + line + "\n")
 	for _, p := range installed {
@@ -135,11 +135,16 @@ func (l *large) startedTable() string {
 		if len(rounds) == 0 {
 			continue
 		}
-		fmt.Fprintf(&b, "| `%s` | %.2f |", strings.Join(p.args, " "), medianOf(rounds, func(s startTimes) float64 { return s.plain.Seconds() }))
+		cells := func(of func(startTimes) startTime) {
+			fmt.Fprintf(&b, " %.2f | %.2f |", medianOf(rounds, func(s startTimes) float64 { return of(s).whole.Seconds() }),
+				medianOf(rounds, func(s startTimes) float64 { return of(s).cpu.Seconds() }))
+		}
+		fmt.Fprintf(&b, "| `%s` |", strings.Join(p.args, " "))
+		cells(func(s startTimes) startTime { return s.plain })
 		for i := range l.tools() {
-			fmt.Fprintf(&b, " %.2f | %.2f | %.1f |", medianOf(rounds, func(s startTimes) float64 { return s.cold[i].Seconds() }),
-				medianOf(rounds, func(s startTimes) float64 { return s.warm[i].Seconds() }),
-				medianOf(rounds, func(s startTimes) float64 { return s.warm[i].Seconds() / s.plain.Seconds() }))
+			cells(func(s startTimes) startTime { return s.cold[i] })
+			cells(func(s startTimes) startTime { return s.warm[i] })
+			fmt.Fprintf(&b, " %.1f |", medianOf(rounds, func(s startTimes) float64 { return s.warm[i].whole.Seconds() / s.plain.whole.Seconds() }))
 		}
 		b.WriteString("\n")
 	}
