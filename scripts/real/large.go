@@ -37,25 +37,35 @@ type way struct {
 // counted reports whether the steps count only from a signal on, when whatever attaches has done so.
 func (w way) counted() bool { return w.does == attach || w.does == floor }
 
+// everyLock is a way in which no library's locks are left out.
+const everyLock = "exec --watch-shared=off --not-module none"
+
 // ways returns the ways to run the stand-in. What belongs together stays in order: each cold run keeps the plans that
 // the next run uses.
 func (c *config) ways() [][]way {
 	all := [][]way{{{name: string(plain), does: plain}}, {{name: nothing, does: floor}}}
+	kinds := []struct {
+		name  string
+		does  mode
+		flags []string
+		warm  bool // it has the plans of the way before
+	}{
+		{"exec --watch-shared=off", execed, []string{"--watch-shared=off"}, false},
+		{everyLock, execed, []string{"--watch-shared=off", "--not-module", "none"}, true},
+		{"exec", execed, nil, false},
+		{"attach", attach, nil, false},
+	}
 	for i, tool := range c.tools() {
 		w := way{tool: tool, other: i > 0}
 		var group []way
-		for _, kind := range []struct {
-			name  string
-			does  mode
-			flags []string
-		}{
-			{"exec --watch-shared=off", execed, []string{"--watch-shared=off"}},
-			{"exec", execed, nil},
-			{"attach", attach, nil},
-		} {
+		for _, kind := range kinds {
 			w.name, w.does, w.flags = kind.name, kind.does, kind.flags
-			w.cold = true
-			group = append(group, w)
+			if kind.warm && i > 0 {
+				continue // the other build may be older than --not-module
+			}
+			if w.cold = !kind.warm; w.cold {
+				group = append(group, w)
+			}
 			w.cold = false
 			group = append(group, w)
 		}
