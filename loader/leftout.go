@@ -80,7 +80,7 @@ func (l *lockProbes) putHere(m *Module, to attach.LinkTarget) error {
 
 // put attaches probes of a group, those of returns with a link of their own.
 func (l *lockProbes) put(g *removableProbes, to attach.LinkTarget, all []attach.Probe) error {
-	for _, returns := range []bool{true, false} {
+	for _, returns := range []bool{false, true} {
 		some := slices.DeleteFunc(slices.Clone(all), func(p attach.Probe) bool { return p.Return != returns })
 		if len(some) == 0 {
 			continue

@@ -680,10 +680,11 @@ func (s *Session) attach(p *process, mod *Module) error {
 	if err != nil {
 		return err
 	}
-	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
+	// Of the probes at one address those attached last run first: a call of a lock function is recorded before what it does.
+	if err := s.locks.attach(p, mod, to); err != nil {
 		return err
 	}
-	if err := s.locks.attach(p, mod, to); err != nil {
+	if err := s.tracer.Attach(to, mod.permanentProbes(s.thinner != nil)); err != nil {
 		return err
 	}
 	if err := s.atomics.attach(mod, to); err != nil {

@@ -166,7 +166,7 @@ const noModule = "none"
 // mayLeaveOut reports whether libraries that the user has not named may be left out. What a specification is about, a
 // profile, and other processes want all locks.
 func (f *observeFlags) mayLeaveOut() bool {
-	return len(f.notModules) == 0 && !f.follow && f.profile == "" && !f.spec.given() && !f.classes
+	return len(f.notModules) == 0 && !f.follow && f.profile == "" && !f.spec.given() && len(f.on) == 0 && !f.classes
 }
 
 // leftOut returns the names of the modules whose locks are not observed.
@@ -317,6 +317,9 @@ func (f *observeFlags) check() error {
 	}
 	if err := checkModules("not-module", f.notModules); err != nil {
 		return err
+	}
+	if names := f.leftOut(); len(names) > 0 && (f.spec.given() || len(f.on) > 0) {
+		return usage("--not-module %s: with --spec and --on the calls of all modules are observed", names[0])
 	}
 	if f.ring < 1 || f.ring > 1024 || f.ring&(f.ring-1) != 0 {
 		return usage("--ring %d: it is a power of two from 1 to 1024", f.ring)

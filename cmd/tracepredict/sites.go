@@ -74,6 +74,7 @@ func (a *app) sites(f *planFlags, locks bool, name string) error {
 	if err != nil {
 		return f.specification.withLocations(usage("%w", err))
 	}
+	plan.Sites = slices.DeleteFunc(plan.Sites, func(s probes.Site) bool { return s.Moves == probes.MovesHere }) // they have no probes now
 	if len(plan.Sites)+len(plan.Watchpoints)+len(plan.UnseenProbes) == 0 {
 		fmt.Fprintf(a.stderr, "tracepredict: %s\n", report.Sanitize(nothingIn(bin)))
 	}
