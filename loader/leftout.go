@@ -20,7 +20,7 @@ import (
 
 // lockProbes are the probes of the C library's lock functions. Once the locks of a module are left out, they are at the
 // stubs by which the other modules call these functions, and no longer in the C library: the calls of the module then cost
-// nothing. Session.mu guards the fields but the last three.
+// nothing. Session.mu guards the fields but turn, entered and cuts.
 type lockProbes struct {
 	remover *remover
 	asked   []string         // Options.NotModules
@@ -29,19 +29,16 @@ type lockProbes struct {
 	away    removableProbes  // those in the C library
 	here    map[*Module]*removableProbes
 	unseen  []string // see LockUses
-	since   uint64   // likewise
 
-	entered atomic.Pointer[entered] // while a module is about to be left out
-	cut     atomic.Uint64           // since, if that was while the program ran
-	past    bool                    // a record later than cut has been read; the reader alone uses it
+	turn    sync.Mutex              // held while a module is being left out, one after the other; acquired before Session.mu
+	failed  bool                    // probes could not be put in; turn guards it
+	entered atomic.Pointer[entered] // while the first module is about to be left out
+	cuts    atomic.Pointer[[]*cut]  // the newest slice; nil: there is none
 }
 
 func newLockProbes(r *remover, asked []string) *lockProbes {
-	l := &lockProbes{remover: r, asked: asked, out: map[*Module]bool{}, here: map[*Module]*removableProbes{}}
+	l := &lockProbes{remover: r, asked: asked, out: map[*Module]bool{}, here: map[*Module]*removableProbes{}, moved: len(asked) > 0}
 	l.away.name = "the lock functions of the C library"
-	if len(asked) > 0 {
-		l.moved, l.since = true, 1
-	}
 	return l
 }
 
@@ -92,109 +89,78 @@ func (l *lockProbes) put(g *removableProbes, to attach.LinkTarget, all []attach.
 	return nil
 }
 
-// lockSites returns the module's probes of lock functions that move so. Site indices are absolute.
+// lockSites returns the module's probes of lock functions that move so.
 func (m *Module) lockSites(as probes.Moves) []attach.Probe {
-	var ps []attach.Probe
-	for i, s := range m.Plan.Sites {
-		if s.Moves != as {
-			continue
-		}
-		index := m.Base + uint32(i)
-		if !m.Plan.Chained(i) {
-			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program})
-		}
-		if s.Return {
-			ps = append(ps, attach.Probe{Offset: s.Offset, Site: index, Program: s.Program, Return: true})
-		}
-	}
-	return ps
+	return m.probesOf(func(_ int, s *probes.Site) bool { return s.Moves == as })
 }
 
 // CallsLocksByPointer reports whether a module, but for one whose locks are to be left out, may call lock functions by
 // no stub, so that their calls would not be seen.
 func (s *Session) CallsLocksByPointer(but *Module) bool {
+	program := s.ProgramPath()
 	return slices.ContainsFunc(s.Modules(), func(m *Module) bool {
-		return m != but && m.Plan != nil && (len(m.Plan.LocksByPointer) > 0 || m.Path == s.programPath() && len(m.lockSites(probes.MovesAway)) > 0)
+		return m != but && m.Plan != nil && (len(m.Plan.LocksByPointer) > 0 || m.Path == program && len(m.lockSites(probes.MovesAway)) > 0)
 	})
 }
 
-// programPath returns the path of the program that the first process runs.
-func (s *Session) programPath() string {
-	s.Spaces.mu.Lock()
-	defer s.Spaces.mu.Unlock()
-	if p := s.processes[s.PID()]; p != nil {
-		return p.program
-	}
-	return ""
+// cut ends the records of some sites, whose probes are being removed: a wanted call has another probe, if it needs one.
+type cut struct {
+	at     uint64  // when, CLOCK_MONOTONIC, ns
+	module *Module // the module whose stubs they are; nil: those in the C library
+	past   bool    // a later record has been read: all that come now are discarded. The reader alone uses it
 }
 
-// LeaveOut stops observing the locks that the code of a module takes, in the background: the probes of the other
-// modules are put in, and, when no thread is in the middle of a lock function, those in the C library are removed.
-// done is called then with the time (CLOCK_MONOTONIC, ns); never if that does not come to pass.
+// of reports whether a site is one of those.
+func (c *cut) of(index uint32, site *probes.Site) bool {
+	if c.module == nil {
+		return site.Moves == probes.MovesAway
+	}
+	return site.Moves == probes.MovesHere && index >= c.module.Base && index-c.module.Base < uint32(len(c.module.Plan.Sites))
+}
+
+// LeaveOut stops observing the locks that the code of a module takes, in the background. For the first module, the probes
+// of the others are put in, and, when no thread is in the middle of a lock function, those in the C library are removed;
+// for a further one, those at its stubs are. done is called before they are removed, with the time (CLOCK_MONOTONIC, ns)
+// from which on the calls of the module are not recorded; never if that does not come to pass.
 func (s *Session) LeaveOut(m *Module, done func(now uint64)) {
 	if s.steered != nil {
 		return // the schedule is followed by the probes that are there
 	}
 	s.remover.running.Go(func() {
-		if err := s.moveLocks(m); err != nil {
-			s.notes.say(fmt.Sprintf("the locks of %s stay observed: %v", path.Base(m.Path), err))
+		l := s.locks
+		l.turn.Lock()
+		defer l.turn.Unlock()
+		first := l.cuts.Load() == nil
+		if l.failed || first && !s.moveLocks(m) {
 			return
 		}
-		if !s.awaitQuiet() {
-			return
-		}
-		if now, ok := s.cutLocks(); ok {
-			done(now)
-			s.remover.start(&s.locks.away, s.locks.away.name, nil)
+		if c, group := s.cutLocks(m, first); c != nil {
+			done(c.at)
+			s.remover.start(group, group.name, nil)
 		}
 	})
 }
 
-// cutLocks ends the records of the probes in the C library, at a time that it returns; false if the observation has ended.
-func (s *Session) cutLocks() (now uint64, ok bool) {
+// moveLocks puts in the probes at the stubs of all modules but one, and waits until no thread is in a lock function that it
+// entered before. It returns false if that cannot be done, or the observation ends first.
+func (s *Session) moveLocks(m *Module) bool {
+	if err := s.attachStubs(m); err != nil {
+		s.locks.failed = true
+		s.notes.say(fmt.Sprintf("the locks of %s stay observed: %v", path.Base(m.Path), err))
+		return false
+	}
+	return s.awaitQuiet()
+}
+
+// attachStubs puts in the probes at the stubs of all modules but one.
+func (s *Session) attachStubs(m *Module) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.ended {
-		return 0, false
-	}
-	now = monotonic()
-	if s.locks.since == 0 {
-		s.locks.since = now
-		s.locks.cut.Store(now)
-	}
-	return now, true
-}
-
-// leftOut reports whether a record is of a probe that is being removed: a wanted call has another one. The reader alone
-// calls it.
-func (s *Session) leftOut(r *bpf.Record) bool {
-	e, cut := s.locks.entered.Load(), s.locks.cut.Load()
-	if e == nil && cut == 0 {
-		return false
-	}
-	site := s.Site(r.Site)
-	if e != nil && site != nil && site.Moves != probes.MovesNot {
-		e.left(r)
-	}
-	if s.locks.past = s.locks.past || cut != 0 && r.Time >= cut; !s.locks.past {
-		return false
-	}
-	return site != nil && site.Moves == probes.MovesAway
-}
-
-// moveLocks puts in the probes at the stubs of all modules but one.
-func (s *Session) moveLocks(m *Module) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l := s.locks
-	l.out[m] = true
-	if l.moved {
-		if g := l.here[m]; g != nil {
-			s.remover.start(g, g.name, nil)
-		}
 		return nil
 	}
-	l.moved = true
+	l := s.locks
+	l.out[m], l.moved = true, true
 	for _, p := range s.processes {
 		for other, in := range p.attached {
 			if !in || l.leavesOut(other) {
@@ -210,6 +176,50 @@ func (s *Session) moveLocks(m *Module) error {
 		}
 	}
 	return nil
+}
+
+// cutLocks ends the records of the probes in the C library, or of those at the stubs of a further module, and returns these
+// probes; nil if the observation has ended.
+func (s *Session) cutLocks(m *Module, first bool) (c *cut, group *removableProbes) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ended {
+		return nil, nil
+	}
+	l := s.locks
+	l.out[m] = true
+	c, group = &cut{at: monotonic()}, &l.away
+	cuts := []*cut{c}
+	if !first {
+		c.module = m
+		if group = l.here[m]; group == nil {
+			group = &removableProbes{} // it calls no lock function by a stub
+		}
+		cuts = append(slices.Clone(*l.cuts.Load()), c)
+	}
+	l.cuts.Store(&cuts)
+	return c, group
+}
+
+// leftOut reports whether a record is of a probe that is being removed. The reader alone calls it.
+func (s *Session) leftOut(r *bpf.Record) (discarded bool) {
+	e, cuts := s.locks.entered.Load(), s.locks.cuts.Load()
+	if e == nil && cuts == nil {
+		return false
+	}
+	site := s.Site(r.Site)
+	moves := site != nil && site.Moves != probes.MovesNot
+	if e != nil && moves {
+		e.left(r)
+	}
+	if cuts == nil {
+		return false
+	}
+	for _, c := range *cuts {
+		c.past = c.past || r.Time >= c.at
+		discarded = discarded || c.past && moves && c.of(r.Site, site)
+	}
+	return discarded
 }
 
 const (
@@ -310,14 +320,13 @@ func inLockFunction(line string) bool {
 type LockUses struct {
 	Asked  []string // modules whose locks the user did not want, by their names
 	Unseen []string // lock functions that other modules call by no stub, so that these calls are not seen
-	Since  uint64   // from when on (CLOCK_MONOTONIC, ns); 1: from the beginning; 0: all are observed
 }
 
 // LeftOut returns which locks are not observed.
 func (s *Session) LeftOut() LockUses {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	u := LockUses{Unseen: slices.Clone(s.locks.unseen), Since: s.locks.since}
+	u := LockUses{Unseen: slices.Clone(s.locks.unseen)}
 	for _, m := range s.Modules() {
 		if probes.Named(s.locks.asked, m.Bin) {
 			u.Asked = append(u.Asked, path.Base(m.Path))

@@ -2,9 +2,11 @@ package loader
 
 import (
 	"maps"
+	"slices"
 	"testing"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/probes"
 )
 
 // TestInLockFunction reads lines of /proc/PID/task/TID/syscall, as on x86-64.
@@ -50,4 +52,43 @@ func TestEntered(t *testing.T) {
 	look(map[uint32]int{1: 0})
 	e.left(&bpf.Record{Tid: 1, Time: 101})
 	look(map[uint32]int{})
+}
+
+// TestLeftOutRecords discards the records of the C library's lock functions from a time on, and later those of the stubs of
+// one module: no record that is read after a late one counts.
+func TestLeftOutRecords(t *testing.T) {
+	var list []*probes.Site
+	add := func(moves ...probes.Moves) *Module {
+		m := &Module{Base: uint32(len(list)), Plan: &probes.Plan{}}
+		for _, as := range moves {
+			m.Plan.Sites = append(m.Plan.Sites, probes.Site{Moves: as})
+		}
+		for i := range m.Plan.Sites {
+			list = append(list, &m.Plan.Sites[i])
+		}
+		return m
+	}
+	list = append(list, nil)
+	add(probes.MovesAway, probes.MovesNot) // 1 and 2: the C library
+	one := add(probes.MovesHere)           // 3
+	add(probes.MovesHere)                  // 4
+	s := &Session{Sites: Sites{list: list}, locks: newLockProbes(nil, nil)}
+	want := func(time uint64, discarded ...uint32) {
+		t.Helper()
+		for site := range uint32(len(list) + 1) {
+			if got := s.leftOut(&bpf.Record{Site: site, Time: time}); got != slices.Contains(discarded, site) {
+				t.Errorf("time %d, site %d: %v", time, site, got)
+			}
+		}
+	}
+	want(10)
+	away := &cut{at: 20}
+	s.locks.cuts.Store(&[]*cut{away})
+	want(19)
+	want(20, 1)
+	want(19, 1)
+	s.locks.cuts.Store(&[]*cut{away, {at: 30, module: one}})
+	want(29, 1)
+	want(30, 1, 3)
+	want(29, 1, 3)
 }

@@ -109,15 +109,26 @@ func (m *Module) offsetWatched(base uint32) {
 }
 
 // permanentProbes returns the module's probes that are not removed while the program runs: all but
-// its UnseenProbes, those of locks (see leftout.go), those of variables that the user did not name, those of the ends of memory, those of
-// attachTogether and, if these are thinned, those of accesses through pointers. Site indices are absolute. A
-// site that is chained behind another at the same address has no probe of its own.
+// its UnseenProbes, those of locks (see leftout.go), those of variables that the user did not name, those of the ends of
+// memory, those of attachTogether and, if these are thinned, those of accesses through pointers. Site indices are absolute.
+// A site that is chained behind another at the same address has no probe of its own.
 func (m *Module) permanentProbes(thinned bool) []attach.Probe {
-	var ps []attach.Probe
 	apart := m.isTogether()
-	for i, s := range m.Plan.Sites {
-		index := m.Base + uint32(i)
-		if s.Moves != probes.MovesNot || s.Program == probes.ProgramShared || s.Program == probes.ProgramAtomic || s.Program == probes.ProgramPointerAtomic || s.Program == probes.ProgramLives || thinned && s.Program == probes.ProgramPointer || apart[i] {
+	return m.probesOf(func(i int, s *probes.Site) bool {
+		switch s.Program {
+		case probes.ProgramShared, probes.ProgramAtomic, probes.ProgramPointerAtomic, probes.ProgramLives:
+			return false
+		}
+		return s.Moves == probes.MovesNot && !(thinned && s.Program == probes.ProgramPointer) && !apart[i]
+	})
+}
+
+// probesOf returns the probes of the sites, by their index in the plan, that are wanted.
+func (m *Module) probesOf(wanted func(i int, s *probes.Site) bool) []attach.Probe {
+	var ps []attach.Probe
+	for i := range m.Plan.Sites {
+		s, index := &m.Plan.Sites[i], m.Base+uint32(i)
+		if !wanted(i, s) {
 			continue
 		}
 		if !m.Plan.Chained(i) {

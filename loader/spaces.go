@@ -161,6 +161,13 @@ func (a *Spaces) LastProgram() string {
 	return a.first.program
 }
 
+// ProgramPath returns the path of the program that the first process runs now, or ran last.
+func (a *Spaces) ProgramPath() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.first.program
+}
+
 // Segment returns the segment that contains an address of a process: the newest one, if several
 // have been there.
 func (a *Spaces) Segment(pid int, addr uint64) (Segment, bool) {

@@ -28,7 +28,7 @@ func (p *Planner) isOwn(f *elf.File) bool {
 	if len(p.files) == 0 || p.files[0] == f {
 		return true
 	}
-	return p.asked(f) || path.IsAbs(f.Name()) && !inSystem(f.Name()) && hasDebugInfo(f)
+	return p.asked(f) || path.IsAbs(f.Name()) && !inSystem(f.Name()) && HasDebugInfo(f)
 }
 
 // asked reports whether Options.Modules names a file.
@@ -41,7 +41,7 @@ func (p *Planner) onlyDescribed(f *elf.File) bool { return p.opts.OnlyDebugged &
 // searchable reports whether the code of a file is searched for accesses that the user did not ask for, if it is the
 // program's own.
 func (p *Planner) searchable(f *elf.File) bool {
-	return !p.opts.OnlyDebugged || p.asked(f) || hasDebugInfo(f)
+	return !p.opts.OnlyDebugged || p.asked(f) || HasDebugInfo(f)
 }
 
 // room bounds what is planned of a file's code beyond what the user names: earlier files have a part of what one run

@@ -98,43 +98,60 @@ const maxSectionCode = 1 << 20
 // ReleasesIn reports whether the function at an address of the file releases a mutex or spin lock: its code calls such a
 // function of the C library, or, if depth is more than 0, another function of the file that does so with depth one less.
 func (p *Plan) ReleasesIn(table synctab.Table, addr uint64, depth int) bool {
-	f := p.File
-	fn, ok := f.FunctionAt(addr)
-	if !ok || fn.Hi-fn.Lo > maxSectionCode {
+	s := releaseSearch{file: p.File, table: table, stubs: p.File.PLTTargets(), slots: p.File.GOTSlots(), tried: map[uint64]int{}}
+	return s.releases(addr, depth)
+}
+
+// releaseSearch is a search for functions that release locks.
+type releaseSearch struct {
+	file         *elf.File
+	table        synctab.Table
+	stubs, slots map[uint64]string
+	tried        map[uint64]int // functions without a release, by their address: 1 + the depth to which they were searched
+}
+
+func (s *releaseSearch) releases(addr uint64, depth int) bool {
+	fn, ok := s.file.FunctionAt(addr)
+	if !ok || fn.Hi-fn.Lo > maxSectionCode || s.tried[fn.Lo] > depth {
 		return false
 	}
-	code, err := f.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
+	s.tried[fn.Lo] = 1 + depth
+	found, callees := s.calls(fn)
+	return found || depth > 0 && slices.ContainsFunc(callees, func(to uint64) bool { return s.releases(to, depth-1) })
+}
+
+// calls reports whether the code of a function calls one of the C library that releases a lock, and returns the functions
+// of the file that it calls.
+func (s *releaseSearch) calls(fn elf.Range) (releases bool, callees []uint64) {
+	code, err := s.file.Bytes(fn.Lo, int(fn.Hi-fn.Lo))
 	if err != nil {
-		return false
+		return false, nil
 	}
-	stubs, slots := f.PLTTargets(), f.GOTSlots()
-	releases := func(name string) bool {
-		e, ok := table.Match(name, "")
-		return ok && e.Op == bpf.OpRelease && moves(name, e)
-	}
-	var callees []uint64
 	for at := fn.Lo; len(code) > 0; {
-		in, err := insn.Decode(f.Arch(), code, at)
+		in, err := insn.Decode(s.file.Arch(), code, at)
 		if err != nil || in.Len <= 0 || in.Len > len(code) {
-			return false
+			return false, nil
 		}
-		switch in.Kind {
+		switch name := s.stubs[in.Target]; in.Kind {
 		case insn.Call, insn.Jump, insn.CondJump:
-			if releases(stubs[in.Target]) {
-				return true
+			if s.isRelease(name) {
+				return true, nil
 			}
-			if stubs[in.Target] == "" && !fn.Contains(in.Target) && in.Kind != insn.CondJump {
+			if name == "" && !fn.Contains(in.Target) && in.Kind != insn.CondJump {
 				callees = append(callees, in.Target)
 			}
 		case insn.IndirectCall, insn.IndirectJump:
-			if in.NMem > 0 && in.Mem[0].Fixed && releases(slots[in.Mem[0].Addr]) {
-				return true
+			if in.NMem > 0 && in.Mem[0].Fixed && s.isRelease(s.slots[in.Mem[0].Addr]) {
+				return true, nil
 			}
 		}
 		code, at = code[in.Len:], at+uint64(in.Len)
 	}
-	return depth > 0 && slices.ContainsFunc(callees, func(to uint64) bool { return p.ReleasesIn(table, to, depth-1) })
+	return false, callees
 }
 
-// HasDebugInfo reports whether a file has debug information, in itself or in a separate file.
-func HasDebugInfo(f *elf.File) bool { return hasDebugInfo(f) }
+// isRelease reports whether a function of the C library releases a mutex or spin lock.
+func (s *releaseSearch) isRelease(name string) bool {
+	e, ok := s.table.Match(name, "")
+	return ok && e.Op == bpf.OpRelease && moves(name, e)
+}

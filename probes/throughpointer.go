@@ -210,13 +210,14 @@ func (b *builder) leaveOut(p *throughPointer) {
 // seesPointers reports whether what code of atomic types in the file accesses through pointers is observed.
 func (b *builder) seesPointers() bool {
 	f := b.plan.File
-	return b.searchesAtomics() && b.arch == insn.AMD64 && !f.Restartable() && f.TextSize() <= maxPointedText && hasDebugInfo(f)
+	return b.searchesAtomics() && b.arch == insn.AMD64 && !f.Restartable() && f.TextSize() <= maxPointedText && HasDebugInfo(f)
 }
 
 // followsPointers reports whether all accesses of the file's code through pointers are observed.
 func (b *builder) followsPointers() bool { return b.allPointers && b.arch == insn.AMD64 }
 
-func hasDebugInfo(f *elf.File) bool {
+// HasDebugInfo reports whether a file has debug information, in itself or in a separate file.
+func HasDebugInfo(f *elf.File) bool {
 	if len(f.DebugSections("info")) > 0 {
 		return true
 	}

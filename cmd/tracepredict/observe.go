@@ -147,11 +147,11 @@ func (f *planFlags) checkModules() error {
 	if len(f.modules) > 0 && !f.shared() {
 		return usage("--module %s is about what --watch-shared watches: add --watch-shared", f.modules[0])
 	}
-	return checkModules("module", f.modules)
+	return checkFileNames("module", f.modules)
 }
 
-// checkModules checks the arguments of a flag that names modules.
-func checkModules(flag string, names []string) error {
+// checkFileNames checks the arguments of a flag that names files without their folders.
+func checkFileNames(flag string, names []string) error {
 	for _, m := range names {
 		if _, err := path.Match(m, ""); err != nil || m == "" || strings.Contains(m, "/") {
 			return usage("--%s %q: it is the name of a file, without folders, or a glob", flag, m)
@@ -315,7 +315,7 @@ func (f *observeFlags) check() error {
 	if _, err := budgetFactor(f.budget); err != nil {
 		return err
 	}
-	if err := checkModules("not-module", f.notModules); err != nil {
+	if err := checkFileNames("not-module", f.notModules); err != nil {
 		return err
 	}
 	if names := f.leftOut(); len(names) > 0 && (f.spec.given() || len(f.on) > 0) {

@@ -49,28 +49,39 @@ func NewLeavingOut(l *Link, table synctab.Table, keep []string, failed func(*saf
 
 // number returns the number of the module whose code made the call at a call stack; 0 of one that stays.
 func (o *LeavingOut) number(id event.StackID) (number int, known bool) {
-	s := o.link.Session
-	pcs, known := s.FoundCallStack(uint32(id))
-	if !known || len(pcs) < 2 {
+	m, known := o.caller(id)
+	if m == nil {
 		return 0, known
 	}
-	seg, ok := s.Segment(s.PID(), pcs[1]-1)
-	if !ok {
-		return 0, true
-	}
-	if n := slices.Index(o.modules, seg.Module); n >= 0 {
+	if n := slices.Index(o.modules, m); n >= 0 {
 		return n + 1, true
 	}
-	if !o.mayLeave(seg.Module) {
+	if !o.mayLeave(m) {
 		return 0, true
 	}
-	o.modules = append(o.modules, seg.Module)
+	o.modules = append(o.modules, m)
 	return len(o.modules), true
+}
+
+// caller returns the module whose code made the call at a call stack, nil if there is none; known is false if the call
+// stack has not been found yet.
+func (o *LeavingOut) caller(id event.StackID) (m *loader.Module, known bool) {
+	pcs, known := o.link.Session.FoundCallStack(uint32(id))
+	if len(pcs) > 1 {
+		m, _ = o.moduleAt(pcs[1])
+	}
+	return m, known
+}
+
+// moduleAt returns the module that a return address is in, nil if it is in none, and the address as linked.
+func (o *LeavingOut) moduleAt(pc uint64) (m *loader.Module, addr uint64) {
+	seg, _ := o.link.Session.Segment(o.link.Session.PID(), pc-1)
+	return seg.Module, pc - 1 - seg.Bias
 }
 
 // mayLeave reports whether the locks of a module may be left out: it is a library that the user has not built.
 func (o *LeavingOut) mayLeave(m *loader.Module) bool {
-	return len(o.modules) < maxLeftOut && m.Path != o.link.Session.LastProgram() && !libname.Runtime(m.Path) &&
+	return len(o.modules) < maxLeftOut && m.Path != o.link.Session.ProgramPath() && !libname.Runtime(m.Path) &&
 		!probes.Named(o.keep, m.Bin) && !probes.HasDebugInfo(m.Bin)
 }
 
@@ -88,20 +99,10 @@ func (o *LeavingOut) found(number int, at []event.StackID) {
 			}
 		}
 		s.LeaveOut(m, func(now uint64) {
-			o.link.Observer.LeaveOut(now, func(id event.StackID) bool { return o.ofModule(m, id) })
+			o.link.Observer.LeaveOut(now, func(id event.StackID) bool { by, _ := o.caller(id); return by == m })
 			o.left <- leftOut{m, time.Since(s.Began())}
 		})
 	})
-}
-
-// ofModule reports whether the call at a call stack is known to be one of a module's code.
-func (o *LeavingOut) ofModule(m *loader.Module, id event.StackID) bool {
-	pcs, _ := o.link.Session.FoundCallStack(uint32(id))
-	if len(pcs) < 2 {
-		return false
-	}
-	seg, ok := o.link.Session.Segment(o.link.Session.PID(), pcs[1]-1)
-	return ok && seg.Module == m
 }
 
 // maxWrappers bounds how many functions of a module may wrap a lock function, each around the other.
@@ -111,13 +112,12 @@ const maxWrappers = 3
 // module's innermost functions that have called each other to acquire the lock, one releases locks too, by as many calls
 // at most. A function that does nothing but acquire a lock for other modules has no such caller.
 func (o *LeavingOut) within(m *loader.Module, pcs []uint64) bool {
-	s := o.link.Session
 	for i := 1; i < len(pcs) && i <= 1+maxWrappers; i++ {
-		seg, ok := s.Segment(s.PID(), pcs[i]-1)
-		if !ok || seg.Module != m {
+		in, addr := o.moduleAt(pcs[i])
+		if in != m {
 			return false
 		}
-		if m.Plan.ReleasesIn(o.table, pcs[i]-1-seg.Bias, i-1) {
+		if m.Plan.ReleasesIn(o.table, addr, i-1) {
 			return true
 		}
 	}

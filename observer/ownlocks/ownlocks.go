@@ -131,7 +131,7 @@ func (f *Finder) mixed(number int32) {
 	}
 }
 
-// count counts a section of a module, and tells it once it is to be left out.
+// count adds a section to those of a module, and calls Options.Found once if there are enough.
 func (f *Finder) count(number int32, e *event.Event) {
 	m := &f.modules[number]
 	if number == 0 || m.over {

@@ -68,3 +68,15 @@ func TestLeftOut(t *testing.T) {
 		})
 	}
 }
+
+// TestLeftOutNotTheProgram observes a program without debug information that takes locks all the time: it is what the user
+// asks about.
+func TestLeftOutNotTheProgram(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "leftout_own.c", "-O1", "-s", "-pthread")
+	_, r := reported(t, "exec", "--", program, "4")
+	if slices.ContainsFunc(r.Run.Notes, func(n string) bool { return strings.Contains(n, "mutexes and spin locks that the code of") }) {
+		t.Errorf("notes: %q", r.Run.Notes)
+	}
+}
