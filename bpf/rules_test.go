@@ -622,3 +622,30 @@ func FuzzRules(f *testing.F) {
 		setting{wordBits: 4}.compareRules(t, program, ops)
 	})
 }
+
+// TestRoomForWords tests that nearly all words of memory that real programs use at a time have room in a table of twice
+// as many words: arrays, structures of many sizes, and the heaps of threads, which are 64 MiB apart.
+func TestRoomForWords(t *testing.T) {
+	const bits, n = 16, 1 << 15
+	stride := func(size int) func(int) uint64 {
+		return func(i int) uint64 { return 0x7f3a12340000 + uint64(i*size) }
+	}
+	shapes := map[string]func(i int) uint64{
+		"heaps of 16 threads":  func(i int) uint64 { return 0x7f0000000000 + uint64(i%16<<26+i/16*8) },
+		"heaps of 512 threads": func(i int) uint64 { return 0x7f0000000000 + uint64(i%512<<26+i/512*8) },
+		"stacks":               func(i int) uint64 { return 0x7f0000000000 + uint64(i%256*(8<<20+4096)+i/256*8) },
+		"columns":              func(i int) uint64 { return 0x7f0000000000 + uint64(i/8*8192+i%8*8) },
+	}
+	for _, size := range []int{8, 16, 24, 32, 40, 48, 64, 96, 128, 4096, 65536, 1 << 20} {
+		shapes[fmt.Sprintf("each %d bytes", size)] = stride(size)
+	}
+	for name, at := range shapes {
+		m := newModel(bits, 0)
+		for i := range n {
+			m.word(4242, at(i), true)
+		}
+		if m.full > n/100 {
+			t.Errorf("%s: %d of %d words had no room in a table of %d", name, m.full, n, 1<<bits)
+		}
+	}
+}

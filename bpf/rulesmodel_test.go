@@ -117,19 +117,23 @@ type accessed struct {
 	writes  bool
 }
 
-// word finds a word in the table: at one of eight places, from one that a hash says. With create, it is
-// made at the first of these that is free; nil if there is none.
+// word finds a word in the table: at one of eight places, that a hash of its line of 64 bytes says. With create, it
+// is made at the first of these that is free; nil if there is none.
 func (m *model) word(tgid uint32, addr uint64, create bool) *word {
 	at := addr >> 3 << 3
-	key := at>>3<<20 | uint64(tgid)&(1<<20-1)
+	inLine := at >> 3 & 7
+	line := at>>6<<23 | uint64(tgid)&(1<<20-1)
 	bits := 0
 	for 1<<bits < len(m.table) {
 		bits++
 	}
-	first := key * factor >> (64 - bits)
+	line = (line ^ line>>32) * factor
+	line = (line ^ line>>29) * 0xbf58476d1ce4e5b9
+	first := line>>(64-bits) ^ inLine
+	step := line&0xffff<<4 + 8
 	var free *int
 	for i := range tries {
-		index := int((first + uint64(i)) % uint64(len(m.table)))
+		index := int((first + uint64(i)*step) % uint64(len(m.table)))
 		w := m.table[index]
 		if w != nil && w.tgid == tgid && w.addr == at {
 			return w

@@ -10,6 +10,7 @@
 #include "used.h"
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* of Knuth's multiplicative hashing */
+#define MIX_FACTOR 0xbf58476d1ce4e5b9ULL  /* of the finaliser of SplitMix64 (Steele et al., 2014) */
 
 __u64 full_words; /* accesses that were not looked at, since the table was full */
 
@@ -52,15 +53,35 @@ static __always_inline __u64 moment(__u8 bytes)
 	return bpf_ktime_get_ns() << 8 | bytes;
 }
 
+/* Where a word may be: first, and then each step further. The eight words of a line of 64 bytes of memory
+ * are together, since they are accessed together; which word is first there depends on the line, so that
+ * the first words of many lines have all places. Lines are mixed well: arrays, and the heaps of threads,
+ * lie at distances that a mere multiplication maps to few places. */
+struct word_places {
+	__u32 first, step;
+};
+#define WORDS_OF_LINE 8
+
+static __always_inline struct word_places places_of(__u64 key)
+{
+	__u64 word = key >> PROCESS_BITS & (WORDS_OF_LINE - 1);
+	__u64 hash = key ^ word << PROCESS_BITS;
+
+	hash = (hash ^ hash >> 32) * HASH_FACTOR;
+	hash = (hash ^ hash >> 29) * MIX_FACTOR;
+	return (struct word_places){.first = hash >> (64 - word_bits) ^ word,
+		.step = (hash & 0xffff) * 2 * WORDS_OF_LINE + WORDS_OF_LINE};
+}
+
 /* Finds a word, or makes it where asked to; null if it is not there, or if there is no room. Words
  * that were forgotten leave gaps, so that all places of a word are searched before one is made. */
 static __always_inline struct word *word_at(__u64 key, bool make)
 {
-	__u32 hash = key * HASH_FACTOR >> (64 - word_bits);
+	struct word_places places = places_of(key);
 	struct word *gap = 0;
 
 	for (int i = 0; i < WORD_TRIES; i++) {
-		__u32 index = (hash + i) & ((1 << word_bits) - 1);
+		__u32 index = (places.first + i * places.step) & ((1 << word_bits) - 1);
 		struct word *w = bpf_map_lookup_elem(&words, &index);
 
 		if (!w)
