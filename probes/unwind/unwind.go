@@ -27,9 +27,10 @@ type Table struct {
 	eh     *section
 	debug  *section // nil: not read yet
 	rows   map[uint64]*row
+	after  map[uint64]bool // see AfterCall
 }
 
-// maxRows bounds the number of cached rows; others are computed again.
+// maxRows bounds the number of cached rows, and that of answers of AfterCall; others are computed again.
 const maxRows = 1 << 15
 
 // New returns a table of the file, which must stay open until the first row has been requested, and
@@ -88,11 +89,28 @@ func (t *Table) section(read func() (elf.CallFrames, error)) *section {
 	return newSection(c)
 }
 
-// AfterCall reports whether an address, as linked, is one to which a call may return.
+// AfterCall reports whether an address, as linked, is one to which a call may return. It remembers what it has found,
+// since the words of a stack without call frame information are asked about again and again, and the file is read for
+// each new one.
 func (t *Table) AfterCall(addr uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	after, known := t.after[addr]
+	if known {
+		return after
+	}
+	after = t.afterCall(addr)
+	if len(t.after) >= maxRows || t.after == nil {
+		t.after = map[uint64]bool{}
+	}
+	t.after[addr] = after
+	return after
+}
+
+func (t *Table) afterCall(addr uint64) bool {
 	if t.f.Arch() == insn.ARM64 {
-		b, err := t.f.Bytes(addr-4, 4)
-		if err != nil || len(b) < 4 {
+		b := t.before(addr, 4)
+		if len(b) < 4 {
 			return false
 		}
 		word := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
@@ -101,12 +119,24 @@ func (t *Table) AfterCall(addr uint64) bool {
 	}
 	// A call takes 2 to 7 bytes: e8 and a distance, or ff with 2 in the middle of its ModRM byte
 	// (Intel SDM, volume 2, CALL).
-	for n := uint64(2); n <= 7; n++ {
-		if b, err := t.f.Bytes(addr-n, int(n)); err == nil && uint64(len(b)) == n && isCall(b) {
+	const shortest, longest = 2, 7
+	b := t.before(addr, longest)
+	for n := shortest; n <= len(b); n++ {
+		if isCall(b[len(b)-n:]) {
 			return true
 		}
 	}
 	return false
+}
+
+// before returns the bytes before an address, n or, at the beginning of a segment, as many as there are.
+func (t *Table) before(addr uint64, n int) []byte {
+	for ; n > 0; n-- {
+		if b, err := t.f.Bytes(addr-uint64(n), n); err == nil && len(b) == n {
+			return b
+		}
+	}
+	return nil
 }
 
 func isCall(b []byte) bool {
