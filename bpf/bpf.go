@@ -128,6 +128,10 @@ const (
 // (OpUnseen); 0 means none.
 const MaxUnseen = 1 << 13
 
+// UnseenCosts is the Result of an OpUnseen whose probe costs more than it does to remove it; UNSEEN_REMOVE of
+// unseen.h.
+const UnseenCosts = 2
+
 // UnseenEarly marks, in the cookie of the probe of such an instruction, that executions count while the
 // process has one thread too. Their records have a Value.
 const UnseenEarly = 1 << 16

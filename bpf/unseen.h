@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR Apache-2.0 */
 /*
  * Who executed instructions that synchronise unobserved. The first hits of an instruction are
- * sent, each. From then on user space is asked to remove the probe, which it cannot do at
- * once.
+ * sent, each. Once there are many, user space is asked to remove the probe.
  */
 #ifndef TRACEPREDICT_UNSEEN_H
 #define TRACEPREDICT_UNSEEN_H
@@ -12,6 +11,8 @@
 
 #define MAX_UNSEEN 8192 /* number 0 is none */
 #define UNSEEN_HITS 16
+#define UNSEEN_COSTS 4096      /* hits that cost more than it does to remove the probe */
+#define UNSEEN_REMOVE 2        /* in a record: UNSEEN_COSTS are reached */
 #define UNSEEN_EARLY (1 << 16) /* of a cookie: counts while a process has one thread, too */
 #define UNSEEN_ASKS (1 << 17)  /* of a cookie: a loop that waits by asking is left */
 #define UNSEEN_ALONE 65536     /* of all instructions together, before there is a second thread */
@@ -59,7 +60,7 @@ int on_unseen(struct pt_regs *ctx)
 		return 0;
 	n = __sync_fetch_and_add(hits, 1) + 1;
 	if (n > UNSEEN_HITS &&
-		n & (n - 1)) /* asked again at powers of 2: a record may have been lost */
+		n & (n - 1)) /* said again at powers of 2: a record may have been lost */
 		return 0;
 	if (cookie & UNSEEN_ASKS)
 		a = bpf_map_lookup_elem(&askers, &tid);
@@ -73,7 +74,7 @@ int on_unseen(struct pt_regs *ctx)
 			.value = early,
 			.asked = one,
 			.sp = other,
-			.result = n >= UNSEEN_HITS},
+			.result = n >= UNSEEN_COSTS ? UNSEEN_REMOVE : n >= UNSEEN_HITS},
 		false, n == UNSEEN_HITS);
 	return 0;
 }

@@ -12,8 +12,8 @@ import (
 
 // Atomic variables that the user did not name are observed while the cost is low. Some are
 // counters that a program changes at each allocation, others are polled: such an access orders
-// little, and its probe costs much. So each of their probes has a link of its own, which is
-// removed once it is hit more often than busyRate. The other accesses of the variable stay
+// little, and its probe costs much. So each of their probes is
+// removed by itself, once it is hit more often than busyRate. The other accesses of the variable stay
 // observed: where one thread polls what another writes, the writes are. From then on the tool does
 // not know what the accesses of the removed probe order, and the findings say so.
 
@@ -23,22 +23,24 @@ const (
 	busyBurst = 1 << 14
 )
 
-// maxOwnLinks bounds the probes of a file that have links of their own. Of further variables, all
-// probes of loads have one link, and all others another.
-const maxOwnLinks = 512
+// maxAlone bounds the probes of a file that are removed by themselves. Of further variables, all
+// probes of loads are removed together, and all others.
+const maxAlone = 512
 
 // hitGroup identifies the probes of atomic variables that are removed together.
 type hitGroup struct {
-	site     uint32 // the first site of a probe that has a link of its own; 0 for others
+	site     uint32 // the first site of a probe that is removed by itself; 0 for others
 	variable string
 	loads    bool
 	locks    bool // they are, or may be, accesses of inlined locks, whose probes are not removed
 }
 
-// hitCounter counts the hits of a group of probes of an atomic variable that the user did not name,
-// and has their links. The reader's goroutine alone uses account.
+// hitCounter counts the hits of a group of probes of an atomic variable that the user did not name. The reader's
+// goroutine alone uses account. A probe that is removed by itself is in a bundle; if it must not be, since another
+// BPF program has a probe at its address (together.go), and of further variables, the group has its own links.
 type hitCounter struct {
 	removableProbes
+	bundle  *bundle[*hitCounter]
 	account bucket
 }
 
@@ -100,7 +102,7 @@ func (m *Module) unnamedAtomics() []atomicProbe {
 		case m.Plan.Sites[i].Program != probes.ProgramAtomic && m.Plan.Sites[i].Program != probes.ProgramPointerAtomic:
 		case n > 0 && all[n-1].end == i && m.Plan.Chained(i):
 			all[n-1].end++
-		case n < maxOwnLinks:
+		case n < maxAlone:
 			all = append(all, atomicProbe{i, i + 1, hitGroup{site: m.Base + uint32(i) + 1}})
 		default:
 			s := &m.Plan.Sites[i]
@@ -119,12 +121,26 @@ func (a *atomicProbes) add(m *Module) {
 	if old := a.bySite.Load(); old != nil {
 		all = slices.Clone(*old) // the reader uses the old slice
 	}
+	bundles := map[probes.Program]*bundle[*hitCounter]{}
+	of := map[*bundle[*hitCounter]]int{}
+	apart := m.isTogether()
 	for _, p := range m.unnamedAtomics() {
+		c := a.counter(m, p)
+		if p.group.site != 0 && !apart[p.first] {
+			program := m.Plan.Sites[p.first].Program
+			b := bundles[program]
+			if b == nil || of[b] == bundleSize {
+				b = &bundle[*hitCounter]{name: m.Path}
+				bundles[program] = b
+			}
+			c.bundle = b
+			of[b]++
+		}
 		for index := int(m.Base) + p.first; index < int(m.Base)+p.end; index++ {
 			for len(all) <= index {
 				all = append(all, nil)
 			}
-			all[index] = a.counter(m, p)
+			all[index] = c
 			if m.ofLock(p) {
 				all[index] = nil // what it orders, all others depend on
 			}
@@ -156,16 +172,30 @@ func (a *atomicProbes) counter(m *Module, p atomicProbe) *hitCounter {
 // attachTogether.
 func (a *atomicProbes) attach(m *Module, to attach.LinkTarget) error {
 	var groups []hitGroup
-	byGroup := map[hitGroup][]attach.Probe{}
+	var bundles []*bundle[*hitCounter]
+	byGroup, byBundle := map[hitGroup][]attach.Probe{}, map[*bundle[*hitCounter]][]bundled[*hitCounter]{}
 	apart := m.isTogether()
 	for _, p := range m.unnamedAtomics() {
 		if apart[p.first] {
 			continue
 		}
+		probe := attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first), Program: m.Plan.Sites[p.first].Program}
+		if c := a.group(p.group); c.bundle != nil {
+			if byBundle[c.bundle] == nil {
+				bundles = append(bundles, c.bundle)
+			}
+			byBundle[c.bundle] = append(byBundle[c.bundle], bundled[*hitCounter]{c, probe})
+			continue
+		}
 		if byGroup[p.group] == nil {
 			groups = append(groups, p.group)
 		}
-		byGroup[p.group] = append(byGroup[p.group], attach.Probe{Offset: m.Plan.Sites[p.first].Offset, Site: m.Base + uint32(p.first), Program: m.Plan.Sites[p.first].Program})
+		byGroup[p.group] = append(byGroup[p.group], probe)
+	}
+	for _, b := range bundles {
+		if err := b.attach(a.remover.tracer, to, byBundle[b]); err != nil {
+			return err
+		}
 	}
 	for _, g := range groups {
 		if err := a.attachGroup(g, to, byGroup[g]); err != nil {
@@ -175,12 +205,16 @@ func (a *atomicProbes) attach(m *Module, to attach.LinkTarget) error {
 	return nil
 }
 
+// group returns the counter of a group of an added module.
+func (a *atomicProbes) group(g hitGroup) *hitCounter {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.byGroup[g]
+}
+
 // attachGroup attaches probes of a group of an added module.
 func (a *atomicProbes) attachGroup(g hitGroup, to attach.LinkTarget, probes []attach.Probe) error {
-	a.mu.Lock()
-	c := a.byGroup[g]
-	a.mu.Unlock()
-	return a.remover.attach(&c.removableProbes, to, probes)
+	return a.remover.attach(&a.group(g).removableProbes, to, probes)
 }
 
 // discards reports whether a record is discarded because its probe, of an atomic variable that the
@@ -194,9 +228,19 @@ func (a *atomicProbes) discards(r *bpf.Record) bool {
 	}
 	c := (*all)[r.Site]
 	if c.hit(r.Time) {
-		a.remover.start(&c.removableProbes, c.name, func(owners []uint32) { a.addTooBusy(c, owners) })
+		a.remove(c)
 	}
 	return c.removed
+}
+
+// remove starts to remove the probes of a group.
+func (a *atomicProbes) remove(c *hitCounter) {
+	then := func(owners []uint32) { a.addTooBusy(c, owners) }
+	if c.bundle != nil {
+		c.bundle.remove(a.remover, removal[*hitCounter]{c, c.name, then})
+		return
+	}
+	a.remover.start(&c.removableProbes, c.name, then)
 }
 
 // addTooBusy records that the probes of a group, which are hit too often, were removed from some processes.

@@ -55,14 +55,14 @@ func TestUnnamedAtomics(t *testing.T) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	m.Plan.Sites = nil
-	for i := range uint64(maxOwnLinks + 4) {
+	for i := range uint64(maxAlone + 4) {
 		m.Plan.Sites = append(m.Plan.Sites, site(0x10*i, probes.ProgramAtomic, "x", []bpf.Op{bpf.OpRead, bpf.OpUpdate}[i%2]))
 	}
 	groups := map[hitGroup]int{}
 	for _, p := range m.unnamedAtomics() {
 		groups[p.group]++
 	}
-	if len(groups) != maxOwnLinks+2 || groups[hitGroup{variable: "x", loads: true}] != 2 || groups[hitGroup{variable: "x"}] != 2 {
+	if len(groups) != maxAlone+2 || groups[hitGroup{variable: "x", loads: true}] != 2 || groups[hitGroup{variable: "x"}] != 2 {
 		t.Errorf("%d groups, of the last %d and %d probes", len(groups), groups[hitGroup{variable: "x", loads: true}], groups[hitGroup{variable: "x"}])
 	}
 }

@@ -119,7 +119,7 @@ func (s *Session) processEnded(pid int) {
 	_ = s.journals.own.RemoveTarget(id) // a process that is gone does no harm there
 	_ = s.tracer.RemoveTarget(pid)
 	links := s.tracer.RemoveLinks(pid)
-	s.closing.Go(func() { _ = attach.CloseAll(links) }) // the kernel takes long to close them
+	s.closing.Go(func() { _ = attach.CloseInTurn(s.tracer, links) }) // the kernel takes long to close them
 }
 
 // untracedExec handles the execve of a process that is not traced. The libraries of the new

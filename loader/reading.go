@@ -48,7 +48,7 @@ func (f *filter) Record(r *bpf.Record) {
 	if f.s.lifetimeByRecord(r) {
 		f.s.handleLifetime(r)
 	}
-	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result != 0 {
+	if bpf.Op(r.Op) == bpf.OpUnseen && r.Result == bpf.UnseenCosts {
 		f.s.unseen.remove(r.Object)
 	}
 	if f.s.atomics.discards(r) || f.s.leftOut(r) {

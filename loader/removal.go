@@ -12,7 +12,7 @@ import (
 // removableProbes is a group of probes that may be removed while the process runs, and their
 // links.
 type removableProbes struct {
-	name    string // name of their variable or, for a group of UnseenProbes, path of their file
+	name    string // of their variable
 	in      string // the function of the only probe of the variable; "" if there may be several
 	removed bool   // the probes are removed, or are about to be; used by the reader's goroutine alone
 
@@ -39,7 +39,7 @@ func (p *removableProbes) removeLinks() []processLink {
 // remover attaches groups of probes, and removes them. It removes each on a goroutine of its own, because the kernel
 // takes long and the reader must not wait.
 type remover struct {
-	tracer  *attach.Tracer
+	tracer  linker
 	notes   *notes
 	running safely.Group
 }

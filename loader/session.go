@@ -438,6 +438,7 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 // before the program, whose variables are watched: otherwise a program that runs would be seen
 // to access variables without locking.
 func (s *Session) attachAllOf(p *process, fresh []*Module) error {
+	defer s.tracer.Attaching()()
 	s.record(p, fresh)
 	slices.SortStableFunc(fresh, func(a, b *Module) int { return boolToInt(a.Path == p.program) - boolToInt(b.Path == p.program) })
 	for _, mod := range fresh { // unseen first: an execution before its probe is in would be missed

@@ -11,19 +11,14 @@ import (
 )
 
 // Instructions that synchronise without being observed (probes.UnseenProbe) have probes with a
-// BPF program of their own. It sends a record, with the thread, for each of the first hits. Then
-// the probe is removed, and from that moment on any thread may have executed the instruction.
-// Probes are removed by closing their link, which takes the kernel long, so neighbouring probes
-// of the plan are a group that shares a link.
+// BPF program of their own. It sends a record, with the thread, for each of the first hits: from then on any thread may
+// have executed the instruction. A probe that is hit very often is removed.
 
-// maxGroups bounds the groups of probes, and so the links, of one file.
-const maxGroups = 64
-
-// unseenRef is what a number in records stands for: an UnseenProbe of a module, and the group
-// that has its link.
+// unseenRef is what a number in records stands for: an UnseenProbe of a module, and the bundle
+// that has its probe.
 type unseenRef struct {
 	module *Module
-	group  *removableProbes
+	bundle *bundle[uint32]
 }
 
 // unseenProbes are the UnseenProbes of all modules.
@@ -38,7 +33,7 @@ func newUnseenProbes(r *remover) *unseenProbes {
 	return &unseenProbes{remover: r, refs: make([]unseenRef, 1)}
 }
 
-// add assigns numbers to the module's UnseenProbes, and groups them. If those of all
+// add assigns numbers to the module's UnseenProbes, and bundles them. If those of all
 // files exceed bpf.MaxUnseen, the module's have no numbers and are not attached.
 func (u *unseenProbes) add(m *Module) {
 	u.mu.Lock()
@@ -48,13 +43,12 @@ func (u *unseenProbes) add(m *Module) {
 		return
 	}
 	m.firstUnseen, m.unseenNumbered = uint32(len(u.refs)), true
-	size := max(1, (n+maxGroups-1)/maxGroups)
-	var group *removableProbes
+	var b *bundle[uint32]
 	for i := range n {
-		if i%size == 0 {
-			group = &removableProbes{name: m.Path}
+		if i%bundleSize == 0 {
+			b = &bundle[uint32]{name: m.Path}
 		}
-		u.refs = append(u.refs, unseenRef{m, group})
+		u.refs = append(u.refs, unseenRef{m, b})
 	}
 }
 
@@ -70,9 +64,9 @@ func (u *unseenProbes) ref(number uint64) (ref unseenRef, ok bool) {
 
 // attach attaches the module's UnseenProbes, which have numbers.
 func (u *unseenProbes) attach(m *Module, to attach.LinkTarget) error {
-	byGroup := map[*removableProbes][]attach.Probe{}
+	var bundles []*bundle[uint32]
+	all := map[*bundle[uint32]][]bundled[uint32]{}
 	seen := map[uint64]bool{}
-	var groups []*removableProbes
 	for i, probe := range m.Plan.UnseenProbes {
 		if seen[probe.Offset] { // its probe is there already, and reports the first of them
 			continue
@@ -80,34 +74,35 @@ func (u *unseenProbes) attach(m *Module, to attach.LinkTarget) error {
 		seen[probe.Offset] = true
 		number := m.firstUnseen + uint32(i)
 		ref, _ := u.ref(uint64(number))
-		g := ref.group
-		if byGroup[g] == nil {
-			groups = append(groups, g)
+		if all[ref.bundle] == nil {
+			bundles = append(bundles, ref.bundle)
 		}
-		if probe.What == elf.UnseenPointer {
-			number |= bpf.UnseenEarly
-		}
-		if probe.Asks {
-			number |= bpf.UnseenAsks
-		}
-		byGroup[g] = append(byGroup[g], attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen})
+		all[ref.bundle] = append(all[ref.bundle], bundled[uint32]{number, unseenProbe(number, probe)})
 	}
-	for _, g := range groups {
-		if err := u.remover.attach(g, to, byGroup[g]); err != nil {
+	for _, b := range bundles {
+		if err := b.attach(u.remover.tracer, to, all[b]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// remove removes the group of the UnseenProbe of a number in records. The reader's goroutine alone calls it.
-func (u *unseenProbes) remove(number uint64) {
-	ref, ok := u.ref(number)
-	if !ok || ref.group.removed {
-		return
+// unseenProbe returns the probe of an UnseenProbe, which has a number in records.
+func unseenProbe(number uint32, probe probes.UnseenProbe) attach.Probe {
+	if probe.What == elf.UnseenPointer {
+		number |= bpf.UnseenEarly
 	}
-	ref.group.removed = true
-	u.remover.start(ref.group, "what synchronises in "+ref.group.name, nil)
+	if probe.Asks {
+		number |= bpf.UnseenAsks
+	}
+	return attach.Probe{Offset: probe.Offset, Site: number, Program: probes.ProgramUnseen}
+}
+
+// remove removes the UnseenProbe of a number in records. The reader's goroutine calls it, and must not wait.
+func (u *unseenProbes) remove(number uint64) {
+	if ref, ok := u.ref(number); ok {
+		ref.bundle.remove(u.remover, removal[uint32]{key: uint32(number), what: "what synchronises in " + ref.module.Path})
+	}
 }
 
 // attachUnseen attaches the module's UnseenProbes for a process. The caller holds s.mu.

@@ -104,6 +104,8 @@ type Tracer struct {
 	sites                uint32              // next free index; index 0 means no site
 
 	signatures map[bpf.Signature]uint32 // index of each signature
+
+	turns turns
 }
 
 // NewTracer attaches the programs that record beginnings and ends of threads. The others are loaded when they are
