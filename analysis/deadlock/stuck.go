@@ -42,15 +42,21 @@ func (a *Analysis) stuck() []finding.Finding {
 	return out
 }
 
-// askStuck returns the answer about a candidate.
+// askStuck returns the answer about a candidate. What the code decides is asked last: an answer takes far longer than a
+// search for a schedule, and most candidates have none.
 func (a *Analysis) askStuck(c *lockout.Candidate) predict.Result {
-	switch {
-	case c.Taken == 0 && a.comesToWait(c.Decides):
-		return a.shared.History.Stuck(c.Later, c.Left, c.Wait)
-	case c.Taken != 0 && a.mayBeLost(c):
-		return a.shared.History.StuckByTaken(c.Taken, c.Wake)
+	if c.Taken != 0 {
+		return unless(a.shared.History.StuckByTaken(c.Taken, c.Wake), func() bool { return !a.mayBeLost(c) })
 	}
-	return predict.Result{}
+	return unless(a.shared.History.Stuck(c.Later, c.Left, c.Wait), func() bool { return !a.comesToWait(c.Decides) })
+}
+
+// unless returns r, or that there is no such schedule where there is or may be one that is refuted.
+func unless(r predict.Result, refuted func() bool) predict.Result {
+	if (r.Verdict == predict.Predicted || r.NotSearched()) && refuted() {
+		return predict.Result{}
+	}
+	return r
 }
 
 // mayBeLost reports whether a thread that takes the signal of a candidate waits for something else, and
