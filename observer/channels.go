@@ -257,7 +257,7 @@ var channelNames = [...]string{
 	bpf.ChannelTimerfd: "timerfd", bpf.ChannelFutex: "", bpf.ChannelTerminal: "terminal", bpf.ChannelSignal: "signal", bpf.ChannelTimer: "timers", bpf.ChannelEpoll: "epoll",
 	bpf.ChannelListener: "listener", bpf.ChannelQueue: "message queue", bpf.ChannelSemaphore: "semaphore set", bpf.ChannelFileLock: "file lock",
 	bpf.ChannelChild: "child process", bpf.ChannelDoubt: "", bpf.ChannelWake: "", bpf.ChannelAsked: "", bpf.ChannelDescriptor: "descriptor", channelDeath: "owner's death", channelCancel: "cancellation",
-	channelThreadKey: "key",
+	channelThreadKey: "key", channelRoom: "room of a listener",
 }
 
 // position prepares the event of a message at a position of the stream. The event has a

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -58,12 +60,13 @@ const (
 	maxStruck    = 1 << 10
 )
 
-// The channels that no record names: the death of who holds a mutex, requests to cancel a thread, and keys of
-// thread-specific data.
+// The channels that no record names: the death of who holds a mutex, requests to cancel a thread, keys of
+// thread-specific data, and room for another connection.
 const (
 	channelDeath bpf.ChannelKind = bpf.ChannelDescriptor + 1 + iota
 	channelCancel
 	channelThreadKey
+	channelRoom
 )
 
 // forThread is added to the Object of a channel of signals for one thread.
@@ -149,6 +152,9 @@ func (ms *messages) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKin
 		ms.reaped(t, r)
 	case bpf.ChannelListener:
 		ms.emitReceiveFrom(t, r, key)
+		if t.woken != nil && accepts(t.woken.Call) {
+			ms.emitReceiveFrom(t, r, roomKey(t))
+		}
 		if c := ms.known[key]; (c == nil || c.pending == 0) && bpf.ChannelKind(r.Result)&bpf.ChannelFar == 0 {
 			ms.fromOutside(t, bpf.ChannelSocket, nil, 0, false)
 		}
@@ -157,6 +163,20 @@ func (ms *messages) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKin
 	case bpf.ChannelDoubt:
 		ms.doubt(t, bpf.Doubt(r.Object))
 	}
+}
+
+// accepts reports whether a system call accepts a connection.
+func accepts(call uint32) bool { return call == unix.SYS_ACCEPT || call == unix.SYS_ACCEPT4 }
+
+// roomKey returns the channel on which an accept sends that makes room for the connection of a thread which waits for it.
+func roomKey(waits *thread) channelKey {
+	return channelKey{object: uint64(waits.tid), kind: channelRoom, tgid: waits.process.id}
+}
+
+// makesRoom handles that an accept by t wakes a thread that waits in connect, since the listener had no room: the
+// connect returns after what t did before.
+func (ms *messages) makesRoom(t *thread, r *bpf.Record, waits *thread) {
+	ms.emitSendOn(t, r, roomKey(waits))
 }
 
 // maxNumbers bounds the numbers of descriptors that have channels of their own.

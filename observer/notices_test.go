@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/bpf"
 	"github.com/tracepredict/tracepredict/observer/event"
@@ -104,6 +105,9 @@ func TestNotices(t *testing.T) {
 		{"unknown in a set", []noticeRecord{comes(12, bpf.ChannelEpoll, 5, 3)}, false, "a wait for more descriptors than are recorded"},
 		{"a connection", []noticeRecord{sends(11, bpf.ChannelListener, 9, 0), comes(12, bpf.ChannelListener, 9, 0)}, true, ""},
 		{"a connection elsewhere", []noticeRecord{sends(11, bpf.ChannelListener, 8, 0), comes(12, bpf.ChannelListener, 9, 0)}, false, ""},
+		{"room for a connection", []noticeRecord{sends(12, bpf.ChannelListener, 9, 0), wakesUp(11, 1, unix.SYS_ACCEPT, 12), comes(12, bpf.ChannelListener, 10, 0)}, true, ""},
+		{"room for another thread's connection", []noticeRecord{sends(12, bpf.ChannelListener, 9, 0), wakesUp(11, 1, unix.SYS_ACCEPT, 13), comes(12, bpf.ChannelListener, 10, 0)}, false, ""},
+		{"woken by no accept", []noticeRecord{sends(12, bpf.ChannelListener, 9, 0), wakesUp(11, 1, unix.SYS_WRITE, 12), comes(12, bpf.ChannelListener, 10, 0)}, false, ""},
 		{"values of semaphores go up", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 1), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
 		{"values of semaphores go down", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 1)}, false, ""},
 		{"zero is waited for", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 2)}, true, ""},

@@ -430,7 +430,10 @@ func (o *Observer) pastRecord(r *bpf.Record) {
 func (o *Observer) messageCall(t *thread, r *bpf.Record) {
 	switch kind := channelKind(r); kind {
 	case bpf.ChannelWake:
-		o.causes.woke(t, r)
+		if woken := o.causes.woke(t, r); woken != nil && accepts(uint32(r.Value)) {
+			o.variables.flushTouches(t)
+			o.messages.makesRoom(t, r, woken)
+		}
 	case bpf.ChannelAsked:
 		o.causes.asked(t, r)
 	default:

@@ -30,8 +30,8 @@ func ofWake(r *bpf.Record) bool {
 	return false
 }
 
-// woke handles the record of a wake-up: by t or, as a receive, of t.
-func (ca *causes) woke(t *thread, r *bpf.Record) {
+// woke handles the record of a wake-up: by t or, as a receive, of t. It returns the observed thread that t has woken.
+func (ca *causes) woke(t *thread, r *bpf.Record) (woken *thread) {
 	w := &ca.wakes[r.Object%recentWakes]
 	if bpf.Op(r.Op) == bpf.OpReceive {
 		t.woken = nil
@@ -39,14 +39,15 @@ func (ca *causes) woke(t *thread, r *bpf.Record) {
 			cause := w.cause
 			t.woken = &cause
 		}
-		return
+		return nil
 	}
 	cause := run.Cause{Thread: t.id, Until: ca.stats.Events, Call: uint32(r.Value)}
 	if u := ca.threads.live[uint32(r.Woken())]; r.Woken() != 0 && u != nil {
 		u.woken = &cause
-	} else {
-		*w = wake{r.Object, cause}
+		return u
 	}
+	*w = wake{r.Object, cause}
+	return nil
 }
 
 // sleepsOn reports whether a record of a thread may have been made at the return of a system call, so

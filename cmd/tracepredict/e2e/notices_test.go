@@ -9,7 +9,7 @@ import (
 )
 
 // notices are the arguments of notices.c: the ways in which a thread affects another one without a message.
-var notices = []string{"handler", "sigwait", "signalfd", "timer", "poll", "select", "epoll", "added", "accept", "semop", "msgrcv", "mq", "flock", "record",
+var notices = []string{"handler", "sigwait", "signalfd", "timer", "poll", "select", "epoll", "added", "accept", "room", "semop", "msgrcv", "mq", "flock", "record",
 	"owner", "stream", "cancel", "killed"}
 
 // TestNotices checks that a variable which one thread wrote before the call for which another waits is in

@@ -98,6 +98,8 @@ static void wait_for_it(void) {
 		msgrcv(fd, text, 8, 0, 0);
 	else if (is("mq"))
 		mq_receive(fd, text, 8, 0);
+	else if (is("room"))
+		connect(second_file, (struct sockaddr *)&name, sizeof name);
 	else if (is("flock"))
 		flock(second_file, LOCK_EX);
 	else if (is("record"))
@@ -148,6 +150,8 @@ static void tell(void) {
 		epoll_ctl(set, EPOLL_CTL_ADD, fd, &(struct epoll_event){.events = EPOLLIN});
 	else if (is("accept"))
 		connect(first_file, (struct sockaddr *)&name, sizeof name);
+	else if (is("room"))
+		accept(fd, 0, 0);
 	else if (is("killed"))
 		kill(child, SIGTERM);
 	else if (is("spawned") && !fork()) {
@@ -203,6 +207,9 @@ static int prepare(void) {
 	else if (is("accept")) {
 		fd = socket(AF_UNIX, SOCK_STREAM, 0), first_file = socket(AF_UNIX, SOCK_STREAM, 0);
 		return bind(fd, (struct sockaddr *)&name, sizeof name) || listen(fd, 1);
+	} else if (is("room")) {
+		fd = socket(AF_UNIX, SOCK_STREAM, 0), first_file = socket(AF_UNIX, SOCK_STREAM, 0), second_file = socket(AF_UNIX, SOCK_STREAM, 0);
+		return bind(fd, (struct sockaddr *)&name, sizeof name) || listen(fd, 0) || connect(first_file, (struct sockaddr *)&name, sizeof name);
 	} else if (is("killed")) {
 		child = fork();
 		while (!child)
