@@ -137,6 +137,7 @@ var sentences = map[reason.What]string{
 	reason.TimedWait:        "a wait has a time limit, after which its thread may let the others go on",
 	reason.TimedCycle:       "a wait of this cycle has a time limit, after which its thread may let the others go on",
 	reason.TimedThread:      "a thread of this cycle gives up waiting after a time limit, so that the others may go on",
+	reason.CalledBack:       "the C library called $thread and $other back here, within $words, and holds a lock of its own then, which is not observed: if it is the same one, as that of one stream, the two are never there at the same time",
 	reason.FirstOwner:       "one of the accesses may be the first owner's preparation of the variable, before others knew of it",
 
 	reason.InSummary:          "$words",

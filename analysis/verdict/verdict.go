@@ -25,7 +25,8 @@ type Run struct {
 	Incomplete func([]finding.Step) reason.Reason
 	// Excused reports whether a finding is no error after all.
 	Excused func(*finding.Finding) bool
-	Orders  []Order // the probable orders
+	Orders  []Order   // the probable orders
+	Names   run.Namer // of the run; nil: unknown
 }
 
 // Of returns what the summary of a run, its names and its code say. code is nil if the run has all accesses, as an
@@ -37,6 +38,7 @@ func Of(sum run.Summary, names run.Namer, code Code) Run {
 		Incomplete: func(evidence []finding.Step) reason.Reason { return incomplete(sum, evidence, names) },
 		Excused:    func(f *finding.Finding) bool { return quitsInside(f, names) },
 		Orders:     probableOrders(sum.Executed),
+		Names:      names,
 	}
 }
 
@@ -55,6 +57,8 @@ type Judge struct {
 	Run            Run
 	Record         Record
 	Contradictions *Contradictions
+
+	callers map[string]callers // see perhapsCalledBack; nil: not yet known
 }
 
 // Findings takes findings to their final confidence, and leaves out those that are excused. It changes and returns
@@ -116,6 +120,9 @@ func (j *Judge) doubt(f *finding.Finding) reason.Reason {
 		return why
 	}
 	if why := j.Run.Doubt(f); why.Given() {
+		return why
+	}
+	if why := j.calledBack(f); why.Given() {
 		return why
 	}
 	if why := j.Contradictions.unsure(f); why.Given() {

@@ -66,6 +66,12 @@ func InLibrary(f event.Frame) bool {
 	return f.Module == event.KernelModule || f.Module == event.LibraryModule || libname.Language(f.Module)
 }
 
+// CallsBackLocked reports whether a frame is of a function of the C library that may call the program's code back while
+// it holds a lock of its own. As in OfLibrary, the name decides in a static program.
+func CallsBackLocked(f event.Frame) bool {
+	return (f.File == "" || OfLibrary(f)) && libname.CallsBackLocked(f.Function)
+}
+
 // OfLoader reports whether a frame belongs to the dynamic loader.
 func OfLoader(f event.Frame) bool { return libname.Loader(f.Module) }
 

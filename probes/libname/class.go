@@ -76,6 +76,9 @@ const (
 	Orders
 	// CreatesThreads, "creates-threads": it creates threads, and is not in the table of calls.
 	CreatesThreads
+	// LocksCallbacks, "locks-callbacks": it may call functions of the program, as those of a stream that fopencookie
+	// makes, while it holds a lock of the C library's own.
+	LocksCallbacks
 )
 
 // classNames are the names of the classes in functions.toml, in their order.
@@ -83,5 +86,5 @@ var classNames = [...]string{
 	"on-object", "of-threads", "idles", "yields", "limited-wait", "harmless", "unshared", "reads-only", "observed",
 	"ends-program", "no-return", "throws", "pure", "writes-nothing", "frees", "allocates", "tells-time", "relocks", "succeeds", "fills",
 	"makes-channel", "makes-descriptor", "kernel-wait", "kernel-wake", "starts-thread", "waits-for-child", "closes", "asks",
-	"synchronises", "orders", "creates-threads",
+	"synchronises", "orders", "creates-threads", "locks-callbacks",
 }

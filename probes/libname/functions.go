@@ -151,6 +151,19 @@ func Plain(function string) string {
 	return function
 }
 
+// innerNames begin the names that glibc's own source and versions of its symbols have for functions of streams.
+var innerNames = []string{"IO_", "new_", "isoc99_", "isoc23_"}
+
+// CallsBackLocked reports whether the C library has a function of this name, as it is called on a call stack, that may
+// call functions of the program while it holds a lock of the library's own.
+func CallsBackLocked(function string) bool {
+	name := strings.TrimLeft(Plain(function), "_")
+	for _, p := range innerNames {
+		name = strings.TrimPrefix(name, p)
+	}
+	return Is(name, LocksCallbacks)
+}
+
 // OnObject reports whether the C library, or libgomp, has a function of this name that operates on the object of
 // synchronisation that its first argument points to, and keeps no address. Underscores at the
 // beginning do not count.

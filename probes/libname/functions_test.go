@@ -48,7 +48,7 @@ func TestEveryClassIsUsed(t *testing.T) {
 		}
 		seen[name] = true
 	}
-	if CreatesThreads != 1<<(len(classNames)-1) {
+	if LocksCallbacks != 1<<(len(classNames)-1) {
 		t.Errorf("%d names for the classes up to %b", len(classNames), CreatesThreads)
 	}
 }

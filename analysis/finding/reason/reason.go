@@ -135,6 +135,7 @@ const (
 	TimedWait        What = "timed-wait"        // a wait has a time limit
 	TimedCycle       What = "timed-cycle"       // a wait of the cycle has a time limit
 	TimedThread      What = "timed-thread"      // a thread of the cycle has a time limit to its wait, after which it goes on
+	CalledBack       What = "called-back"       // a library called Thread and Other back, within Words, maybe under a lock of its own
 	FirstOwner       What = "first-owner"       // the first owner may have prepared the variable
 )
 
