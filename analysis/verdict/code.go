@@ -28,6 +28,9 @@ type Code interface {
 	// where it reads another value than the one that it has seen. If initially, that is the value which
 	// the variable has when the program begins, and other is 0.
 	Differs(read event.StackID, seen, other uint64, initially bool) bool
+	// Branches reports whether a branch of the code that made a read at a call stack, or an address that it accesses, may
+	// depend on the value.
+	Branches(read event.StackID) bool
 	// Course reports whether a thread that reads other values still makes the calls that it made next.
 	Course(d event.Detour) event.Course
 }
@@ -45,7 +48,7 @@ func RecordedCode(s run.Summary) Code {
 			continue
 		}
 		span := event.Span{From: r.From, To: r.To, Last: r.Last, Releases: r.Releases, Since: r.Since, Until: r.Until}
-		code[readingKey{span, r.Sees, r.Leaves, r.Decides, r.Passes, r.Differs, r.Initially, r.Seen, r.Other, ""}] = r
+		code[readingKey{span, r.Sees, r.Leaves, r.Decides, r.Passes, r.Branches, r.Differs, r.Initially, r.Seen, r.Other, ""}] = r
 	}
 	return code
 }
@@ -56,7 +59,7 @@ type answers map[readingKey]run.Reading
 type readingKey struct {
 	event.Span
 	sees, leaves, decides, passes bool
-	differs, initially            bool
+	branches, differs, initially  bool
 	seen, other                   uint64
 	detour                        string // of Course; else ""
 }
@@ -90,6 +93,12 @@ func (a answers) PassesNothingOn(wait event.StackID) (ok bool, why string) {
 // Differs implements Code.
 func (a answers) Differs(read event.StackID, seen, other uint64, initially bool) bool {
 	ok, _ := a.find(readingKey{Span: event.Span{From: read}, differs: true, initially: initially, seen: seen, other: other})
+	return ok
+}
+
+// Branches implements Code.
+func (a answers) Branches(read event.StackID) bool {
+	ok, _ := a.find(readingKey{Span: event.Span{From: read}, branches: true})
 	return ok
 }
 

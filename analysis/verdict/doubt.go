@@ -90,7 +90,7 @@ func unexplained(x *finding.Step) reason.Reason {
 
 // Harmless returns the reason why what a finding says may be no error even if it happens; none if there is no such reason.
 func Harmless(f *finding.Finding) reason.Reason {
-	if f.Reason.What == reason.Learned {
+	if f.Reason.What == reason.Learned || f.Reason.What == reason.PerhapsFlag {
 		return f.Reason
 	}
 	return firstOf(unintended(f), temporary(f))

@@ -27,6 +27,7 @@ type Run struct {
 	Excused func(*finding.Finding) bool
 	Orders  []Order   // the probable orders
 	Names   run.Namer // of the run; nil: unknown
+	Code    Code      // of the program; nil: unknown
 }
 
 // Of returns what the summary of a run, its names and its code say. code is nil if the run has all accesses, as an
@@ -39,6 +40,7 @@ func Of(sum run.Summary, names run.Namer, code Code) Run {
 		Excused:    func(f *finding.Finding) bool { return quitsInside(f, names) },
 		Orders:     probableOrders(sum.Executed),
 		Names:      names,
+		Code:       code,
 	}
 }
 
@@ -58,7 +60,8 @@ type Judge struct {
 	Record         Record
 	Contradictions *Contradictions
 
-	callers map[string]callers // see perhapsCalledBack; nil: not yet known
+	callers map[string]callers            // see perhapsCalledBack; nil: not yet known
+	flags   map[event.ObjectID][]handOver // see flagOf; nil: not yet known
 }
 
 // Findings takes findings to their final confidence, and leaves out those that are excused. It changes and returns
@@ -67,6 +70,9 @@ type Judge struct {
 // violates a property rests on the order of its events alone, and has been checked event by event: it is only doubted for
 // what was not observed.
 func (j *Judge) Findings(found []finding.Finding, pruned []finding.Pruned) []finding.Finding {
+	for i := range found {
+		doubt(&found[i], func(f *finding.Finding) reason.Reason { return j.flagOf(f, found) })
+	}
 	for _, step := range []func(*finding.Finding){Attempt, j.doubted, unlike, j.ordered, (*finding.Finding).ShortenHeld, j.misused} {
 		for i := range found {
 			if !found[i].Kind.Specified() {

@@ -32,6 +32,7 @@ type readingKey struct {
 	event.Span
 	about              question
 	passes             bool // the question of PassesNothingOn about From
+	branches           bool // that of Branches about From
 	differs, initially bool // that of Differs about From, and what it reads
 	seen, other        uint64
 }
@@ -106,6 +107,13 @@ func (l *Link) Differs(read event.StackID, seen, other uint64, initially bool) b
 	return ok
 }
 
+// Branches reports whether a branch of the code that made a read at a call stack, or an address that it accesses, may
+// depend on the value.
+func (l *Link) Branches(read event.StackID) bool {
+	ok, _ := l.answer(readingKey{Span: event.Span{From: read}, branches: true})
+	return ok
+}
+
 func (l *Link) answer(key readingKey) (ok bool, why string) {
 	r := l.given()
 	a, known := r.answers[key]
@@ -135,11 +143,11 @@ func (l *Link) Readings() []run.Reading {
 	var all []run.Reading
 	for key, a := range l.readings.answers {
 		all = append(all, run.Reading{From: key.From, To: key.To, Last: key.Last, Releases: key.Releases, Since: key.Since, Until: key.Until,
-			Sees: key.about == seesRecorded, Leaves: key.about == leavesRecorded, Decides: key.about == decidesNothing, Passes: key.passes,
+			Sees: key.about == seesRecorded, Leaves: key.about == leavesRecorded, Decides: key.about == decidesNothing, Passes: key.passes, Branches: key.branches,
 			Differs: key.differs, Initially: key.initially, Seen: key.seen, Other: key.other, Why: a.why})
 	}
 	slices.SortFunc(all, func(a, b run.Reading) int {
-		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Differs, b.Differs), compareBools(a.Initially, b.Initially), cmp.Compare(a.Seen, b.Seen), cmp.Compare(a.Other, b.Other), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes),
+		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Why, b.Why), compareBools(a.Differs, b.Differs), compareBools(a.Initially, b.Initially), cmp.Compare(a.Seen, b.Seen), cmp.Compare(a.Other, b.Other), compareBools(a.Last, b.Last), compareBools(a.Decides, b.Decides), compareBools(a.Passes, b.Passes), compareBools(a.Branches, b.Branches),
 			cmp.Compare(a.Releases, b.Releases), compareBools(a.Sees, b.Sees), compareBools(a.Leaves, b.Leaves), cmp.Compare(a.Since, b.Since), cmp.Compare(a.Until, b.Until))
 	})
 	for _, question := range slices.Sorted(maps.Keys(l.readings.courses)) {
@@ -173,6 +181,9 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	}
 	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
 		return false, notExamined
+	}
+	if key.branches {
+		return l.branches(key, from), "nothing shows that one does"
 	}
 	if key.differs {
 		return l.differs(key, from), "nothing shows that it does"
@@ -244,6 +255,19 @@ func (l *Link) differs(key readingKey, from observer.Stack) bool {
 	differs := x.Differ(l.callStack(key.From, from), key.seen, key.other)
 	l.readings.budget = x.Budget
 	return differs
+}
+
+// branches answers the question of Branches.
+func (l *Link) branches(key readingKey, from observer.Stack) bool {
+	site := l.Session.Site(from.Site)
+	if site == nil || site.Callee != "" {
+		return false
+	}
+	x := l.examiner(int(from.TGID))
+	x.Budget = l.readings.budget
+	branches := x.Branches(l.callStack(key.From, from))
+	l.readings.budget = x.Budget
+	return branches
 }
 
 func (l *Link) examiner(pid int) *examiner {

@@ -252,6 +252,9 @@ type Reading struct {
 	Initially bool   `json:"initially,omitempty"`
 	Seen      uint64 `json:"seen,omitempty"`
 	Other     uint64 `json:"other,omitempty"`
+	// Branches reports that the question is whether a branch, or an address, may depend on what the first event, a read,
+	// has read; Why is "" if one may.
+	Branches bool `json:"branches,omitempty"`
 	// Detour, if it is set, is the question, in place of all other fields, and Course the answer.
 	Detour *event.Detour `json:"detour,omitempty"`
 	Course event.Course  `json:"course,omitempty"`
@@ -333,6 +336,8 @@ type Hit struct {
 	// Until is the number of the last event, of any thread, that may have happened before it. 0: that
 	// is not known, or the thread may have executed it again at any time.
 	Until uint64 `json:"until,omitempty"`
+	// Locked reports that the thread held a lock then.
+	Locked bool `json:"-"`
 	// Cause is what another thread did that probably let the thread go on; nil: not known.
 	Cause *Cause `json:"cause,omitempty"`
 }

@@ -174,6 +174,7 @@ const (
 	CallsNotFollowed  What = "calls-not-followed"  // Count calls may have taken the lock
 	PerhapsAtomic     What = "perhaps-atomic"      // nothing shows whether the access of Thread is atomic
 	PerhapsWaits      What = "perhaps-waits"       // Thread waits for the value in a loop
+	PerhapsFlag       What = "perhaps-flag"        // Other stores Object when it has written what Thread uses after it has looked at it
 	PerhapsWider      What = "perhaps-wider"       // the load of Thread is wider than the variable
 	ReaderByPolicy    What = "reader-by-policy"    // a reader waits behind a writer, as the user says
 	ReaderByKind      What = "reader-by-kind"      // a reader waits behind a writer, as the lock's kind says
