@@ -25,7 +25,7 @@ func (o *Observer) recordExecuted(t *thread, r *bpf.Record) {
 		e.ObservedUntil = since
 	}
 	if o.names.lastThread > 1 || r.Value != 0 {
-		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.backlog.records)), Cause: o.causes.askedCause(t, r.Asked(), r.Sp)})
+		e.Hits = append(e.Hits, run.Hit{Thread: t.id, Since: since, Until: o.stats.Events + uint64(len(o.backlog.records)), Locked: len(t.held) > 0, Cause: o.causes.askedCause(t, r.Asked(), r.Sp)})
 	}
 }
 

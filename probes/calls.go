@@ -56,6 +56,7 @@ type builder struct {
 	// Of accesses through pointers: what says of which types they are, and how many were asked for.
 	atomicTypes   *bool // the result of hasAtomicTypes; nil: not known yet
 	onlyDescribed bool  // see described
+	undescribed   bool  // see Planner.isUndescribed
 	allPointers   bool  // all of this file are asked for
 	room          room  // for what is watched besides what the user names
 	arguments     *field.Arguments

@@ -448,7 +448,7 @@ func (p *Planner) make(f *elf.File) (*Plan, error) {
 	}
 	p.files = append(p.files, f)
 	searched := own && p.searchable(f)
-	b.onlyDescribed = p.onlyDescribed(f)
+	b.onlyDescribed, b.undescribed = p.onlyDescribed(f), p.isUndescribed(f)
 	shared := p.opts.Shared && searched
 	b.allPointers = p.opts.Pointers && searched
 	if p.opts.Shared && own && !searched {

@@ -125,7 +125,7 @@ func (b *builder) unseenProbes() ([]UnseenProbe, error) {
 		b.note("%s has %d loops that wait for other threads, too many: {it is|they are} not observed which end", path.Base(b.plan.File.Name()), len(waits))
 		waits = nil
 	}
-	unseenProbes = slices.Concat(unseenProbes, waits)
+	unseenProbes = slices.Concat(unseenProbes, waits, b.looks(occupied))
 	if len(unseenProbes) > maxUnseen {
 		b.note("%s synchronises by itself at %d places that are not observed, more than the %d at which probes would tell whether they are executed: all are taken to be", path.Base(b.plan.File.Name()), len(unseenProbes), maxUnseen)
 		return nil, nil

@@ -255,7 +255,10 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 				if s.Ordered(probe.Callee) {
 					continue
 				}
-				e.Description, e.Waits = m.Plan.Describe(probe), probe.What == elf.UnseenWait
+				if probe.What == elf.UnseenLook && !looksUnlocked(&e) {
+					continue
+				}
+				e.Description, e.Waits = m.Plan.Describe(probe), probe.What == elf.UnseenWait || probe.What == elf.UnseenLook
 			}
 		}
 		if !e.Waits {
@@ -272,6 +275,13 @@ func executed(s *loader.Session, all []run.Executed) []run.Executed {
 		}
 	}
 	return kept
+}
+
+// looksUnlocked removes the executions of a load by threads that held a lock: the lock orders what they saw. It reports
+// whether there are others.
+func looksUnlocked(e *run.Executed) bool {
+	e.Hits = slices.DeleteFunc(e.Hits, func(h run.Hit) bool { return h.Locked })
+	return len(e.Hits) > 0
 }
 
 // nameCauses adds the names of the system calls that let threads go on.

@@ -21,6 +21,7 @@ const (
 	UnseenCall                      // a call of a library's function that orders threads
 	UnseenWait                      // a loop that waits for a value that another thread stores; see probes/waiting
 	UnseenPointer                   // a pointer to an atomic variable, through which it may be accessed
+	UnseenLook                      // a load by which a thread may look at what another one has stored
 )
 
 // String returns the kind as text for people.
@@ -36,6 +37,8 @@ func (k UnseenKind) String() string {
 		return "loop that waits"
 	case UnseenPointer:
 		return "pointer to an atomic variable"
+	case UnseenLook:
+		return "load that may be an atomic one"
 	}
 	return "unknown"
 }
