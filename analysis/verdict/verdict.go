@@ -65,7 +65,8 @@ type Judge struct {
 }
 
 // Findings takes findings to their final confidence, and leaves out those that are excused. It changes and returns
-// found, and changes the reasons of pruned. The order of its steps matters: a finding that is less than likely for one
+// found, and changes the reasons of pruned. The order of its steps matters: which variables are flags is asked first,
+// while the races of what they may hand over are as certain as they were found; a finding that is less than likely for one
 // reason is not doubted for another; what keeps the sides of a finding apart is asked only of those that are likely. What
 // violates a property rests on the order of its events alone, and has been checked event by event: it is only doubted for
 // what was not observed.
