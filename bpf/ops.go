@@ -270,7 +270,8 @@ const (
 	// RecOrders: Of an access through a pointer: atomic instructions access the memory; object is its
 	// address, and value and extra are as those of an access of an atomic variable.
 	RecOrders = 8
-	// RecSkipped: Of an access: writes of the variable just before it were redundant, and not recorded.
+	// RecSkipped: Of an access: writes of the variable just before it were not recorded: they were
+	// redundant, or other probes of the variable were removed.
 	RecSkipped = 128
 )
 

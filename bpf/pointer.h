@@ -73,11 +73,9 @@ __noinline __u32 one_pointer(struct pt_regs *ctx, __u32 index, __u64 thread)
 SEC("uprobe.multi")
 int on_pointer(struct pt_regs *ctx)
 {
-	__u32 site = bpf_get_attach_cookie(ctx);
-	__u64 *hits = bpf_map_lookup_elem(&pointer_hits, &site), thread = current_thread();
+	__u64 thread = current_thread();
 
-	if (hits)
-		(*hits)++; /* one of two at the same time may be missed */
+	count_site(bpf_get_attach_cookie(ctx));
 	count_hit(thread);
 	return chain(ctx, thread, one_pointer);
 }

@@ -5,20 +5,11 @@
 #ifndef TRACEPREDICT_RANGE_H
 #define TRACEPREDICT_RANGE_H
 
+#include "cost.h"
 #include "file.h"
 #include "one_word.h"
 #include "operand.h"
 #include "pending.h"
-
-/* How often each site's probe was hit, so that those that cost too much can be removed. User space reads all of them
- * every few milliseconds, so it maps them. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} pointer_hits SEC(".maps");
 
 __u64 cut_ranges; /* calls of library functions that accessed more than was looked at */
 
@@ -75,7 +66,7 @@ static __always_inline void access_range(
 
 	if (!r.begin || r.end < r.begin)
 		return;
-	hits = bpf_map_lookup_elem(&pointer_hits, &head);
+	hits = bpf_map_lookup_elem(&site_hits, &head);
 	bpf_loop(hits && *hits > RANGE_HOT ? MAX_HOT_RANGE : MAX_RANGE, next_of_range, &r, 0);
 	if (r.at < r.end)
 		__sync_fetch_and_add(&cut_ranges, 1);

@@ -196,7 +196,8 @@ enum {
 	/* Of an access through a pointer: atomic instructions access the memory; object is its address,
 	 * and value and extra are as those of an access of an atomic variable. */
 	REC_ORDERS = 8,
-	/* Of an access: writes of the variable just before it were redundant, and not recorded. */
+	/* Of an access: writes of the variable just before it were not recorded: they were redundant, or other probes of
+	 * the variable were removed. */
 	REC_SKIPPED = 128,
 };
 

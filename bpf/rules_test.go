@@ -257,6 +257,11 @@ func tallyLine(index uint32) operation {
 	}}
 }
 
+// limitLine makes a variable one that is watched no more by probes that were hit more often than a limit.
+func limitLine(index uint32, limit uint8) operation {
+	return operation{fmt.Sprintf("limit %d %d", index, limit), func(m *model) int { m.variable(index).limit = uint64(limit); return 0 }}
+}
+
 // The sites of random runs, by what they are of.
 type siteTable struct {
 	pointers, ranges, unnamed, arrays, named, calls, outcomes []uint32
@@ -440,6 +445,8 @@ func randomEnd(draw choices, at where) operation {
 		return tallyLine(uint32(draw(variables + 1)))
 	case n < 6:
 		return exitLine(at, draw(3), stackTop)
+	case n < 7:
+		return limitLine(one(draw, []uint32{0, 1, 2, variables}), uint8(draw(4)))
 	}
 	if draw(3) == 0 {
 		return execLine(at)
@@ -581,6 +588,12 @@ func TestEdgesOfRules(t *testing.T) {
 		},
 		"a read of a variable after a write through a pointer that another thread may have seen": {
 			[]operation{data(one, writeWord, memory+64), data(two, writeWord, memory+64), byName(two, readVariable), byName(one, readVariable), data(one, writeWord, memory+64), byName(one, readVariable)}, 1,
+		},
+		"a read by a probe that was hit seldom of what other probes watch no more": {
+			[]operation{byName(one, writeVariable), byName(two, writeVariable), limitLine(0, 1), byName(one, readVariable)}, 1,
+		},
+		"a write by a probe that was hit often of what is watched no more": {
+			[]operation{byName(one, writeVariable), byName(two, readVariable), limitLine(0, 1), byName(one, writeVariable)}, 0,
 		},
 		"a thread that waits as the one did that had its place": {
 			[]operation{namedHit(one, spinVariable, memory, stackTop, 0, 0), exitLine(one, 2, stackTop), namedHit(without, spinVariable, memory, stackTop, 0, 0)}, 1,

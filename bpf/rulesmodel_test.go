@@ -34,6 +34,7 @@ type model struct {
 	threads   map[uint32]*thread // by the last 13 bits of their IDs: the others have no place
 	table     []*word
 	variables map[uint32]*variable
+	siteHits  map[uint32]uint64  // of the probes of variables, by the first site of each
 	far       map[frame]*pending // calls that had no place near their thread
 
 	out   []Record // of the operation at hand
@@ -43,7 +44,7 @@ type model struct {
 func newModel(wordBits int, enough uint32) *model {
 	return &model{
 		enough: enough, sites: map[uint32]Site{}, threads: map[uint32]*thread{}, table: make([]*word, 1<<wordBits),
-		variables: map[uint32]*variable{}, far: map[frame]*pending{},
+		variables: map[uint32]*variable{}, siteHits: map[uint32]uint64{}, far: map[frame]*pending{},
 	}
 }
 
@@ -432,6 +433,7 @@ func (m *model) executes(at where) {
 
 // variable is one that the user did not name.
 type variable struct {
+	limit       uint64 // of the hits of a site from which on it is not watched there; 0: there is none
 	hits, crowd uint64 // accesses, and those since there is a second thread
 	owner       uint32 // the first thread
 	shared      uint32 // 1: another thread has accessed it
@@ -506,6 +508,10 @@ func (m *model) unnamed(a sharedAccess) {
 	if t.replaced(a.cookie) {
 		return
 	}
+	m.siteHits[a.index]++
+	if v := m.variable(a.site.Access.Watched); v.limit != 0 && m.siteHits[a.index] > v.limit {
+		return
+	}
 	v := m.counts(a)
 	if Reach(a.site.Access.Reach) == ReachSharedArray {
 		m.arrayElement(v, t, a)
@@ -543,7 +549,7 @@ func (m *model) redundant(v *variable, t *thread, a sharedAccess, r *Record) boo
 		v.skipped = v.skipped || writes
 		return true
 	}
-	if v.skipped {
+	if v.skipped || v.limit != 0 {
 		r.Flags |= RecSkipped
 	}
 	v.skipped = false
@@ -577,7 +583,7 @@ func (t *thread) knows(v *variable, index uint32, value uint64) bool {
 // are several threads.
 func (m *model) arrayElement(v *variable, t *thread, a sharedAccess) {
 	by := a.object - uint64(a.site.Access.Home)
-	if !m.crowded || m.enough != 0 && v.recorded >= m.enough {
+	if !m.crowded || m.enough != 0 && v.recorded >= m.enough && v.limit == 0 {
 		return
 	}
 	v.recorded++
@@ -586,6 +592,9 @@ func (m *model) arrayElement(v *variable, t *thread, a sharedAccess) {
 	}
 	r := Record{Op: a.site.Op, Site: a.index, Stack: stackOf(a.index), Object: a.object, Sp: a.sp, Extra: by}
 	r.value(a.site, a.value)
+	if v.limit != 0 {
+		r.Flags |= RecSkipped
+	}
 	m.names(a.where, a.object, int(a.site.Access.Width))
 	m.ordered(a.tid)
 	m.record(a.where, r)

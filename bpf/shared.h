@@ -17,14 +17,14 @@ struct {
 	__type(value, struct tally);
 } watched SEC(".maps");
 
-/* Not 0: user space is about to remove the variable's probes. A map of its own, because user
- * space writes whole values. */
+/* Not 0: user space is about to remove those of the variable's probes that were hit more often than
+ * that. A map of its own, because user space writes whole values. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u8);
-} dropped SEC(".maps");
+} hits_limit SEC(".maps");
 
 /* What a thread has read last, by variable; a direct-mapped cache. */
 #define NEAR_READS 8
@@ -89,7 +89,7 @@ static __always_inline bool redundant(
 		__sync_fetch_and_add(&v->version, 1);
 	}
 	old = __sync_lock_test_and_set(&v->last, mine);
-	*skipped = old & LAST_SKIPPED;
+	*skipped |= old & LAST_SKIPPED;
 	return false;
 }
 
@@ -115,15 +115,26 @@ static __always_inline bool read_before(
 	return false;
 }
 
-/* Counts an access. Returns the variable, null if it is not watched any more. */
-static __always_inline struct tally *hit(__u32 index, __u32 tid)
+/* Returns whether the probe that was hit has had at most so many hits. */
+static __always_inline bool seldom_hit(struct pt_regs *ctx, __u8 limit)
+{
+	__u32 head = bpf_get_attach_cookie(ctx);
+	__u64 *hits = bpf_map_lookup_elem(&site_hits, &head);
+
+	return hits && *hits <= limit;
+}
+
+/* Counts an access. Returns the variable, null if it is not watched any more by this probe. It sets
+ * skipped if it is not watched by others. */
+static __always_inline struct tally *hit(struct pt_regs *ctx, __u32 index, __u32 tid, bool *skipped)
 {
 	struct tally *v;
-	__u8 *gone = bpf_map_lookup_elem(&dropped, &index);
+	__u8 *limit = bpf_map_lookup_elem(&hits_limit, &index);
 	__u32 owner;
 
-	if (!gone || *gone)
+	if (!limit || (*limit && !seldom_hit(ctx, *limit)))
 		return 0;
+	*skipped = *limit;
 	v = bpf_map_lookup_elem(&watched, &index);
 	if (!v)
 		return 0;
@@ -154,6 +165,7 @@ __noinline int one_element(struct pt_regs *ctx, __u32 index, __u64 thread)
 	__u64 at, by, second = 0;
 	struct slot *slot;
 	struct tally *v;
+	bool skipped = false;
 	__u8 flags = 0;
 
 	if (!site)
@@ -162,14 +174,16 @@ __noinline int one_element(struct pt_regs *ctx, __u32 index, __u64 thread)
 	by = at - (REG_IP(ctx) + site->access.home);
 	if (by >= site->access.span)
 		return 0;
-	v = hit(site->access.watched, thread);
+	v = hit(ctx, site->access.watched, thread, &skipped);
 	if (!v || !crowded)
 		return 0;
-	if (enough && v->recorded >= enough)
+	if (enough && v->recorded >= enough && !skipped)
 		return 0;
 	__sync_fetch_and_add(&v->recorded, 1);
 	if (value(ctx, &site->access, at, &second))
 		flags = REC_VALUE;
+	if (skipped)
+		flags |= REC_SKIPPED;
 	slot = slot_of(thread);
 	if (slot)
 		slot->spun = 0;
@@ -197,7 +211,7 @@ __noinline __u32 one_shared(struct pt_regs *ctx, __u32 index, __u64 thread)
 		one_element(ctx, index, thread);
 		return site->next;
 	}
-	v = hit(site->access.watched, thread);
+	v = hit(ctx, site->access.watched, thread, &skipped);
 	if (!v)
 		return site->next;
 	object = object_of(ctx, site);
@@ -257,6 +271,7 @@ int on_shared(struct pt_regs *ctx)
 		}
 		slot->taken = cookie;
 	}
+	count_site(cookie);
 	for (int i = 0; i < MAX_CHAIN && next; i++)
 		next = one_shared(ctx, next, thread);
 	return 0;

@@ -648,13 +648,13 @@ const (
 	TracepredictMapAskers            = "askers"
 	TracepredictMapBlocks            = "blocks"
 	TracepredictMapChanges           = "changes"
-	TracepredictMapDropped           = "dropped"
 	TracepredictMapFarCalls          = "far_calls"
 	TracepredictMapFreedNumbers      = "freed_numbers"
 	TracepredictMapFutexSums         = "futex_sums"
 	TracepredictMapFutexWaiting      = "futex_waiting"
 	TracepredictMapFutexWakes        = "futex_wakes"
 	TracepredictMapHeapCosts         = "heap_costs"
+	TracepredictMapHitsLimit         = "hits_limit"
 	TracepredictMapInnermostLines    = "innermost_lines"
 	TracepredictMapInsideLines       = "inside_lines"
 	TracepredictMapIoCalls           = "io_calls"
@@ -671,7 +671,6 @@ const (
 	TracepredictMapLost              = "lost"
 	TracepredictMapNewObject         = "new_object"
 	TracepredictMapPendingReturns    = "pending_returns"
-	TracepredictMapPointerHits       = "pointer_hits"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRingBuffers       = "ring_buffers"
 	TracepredictMapScopeLocks        = "scope_locks"
@@ -681,6 +680,7 @@ const (
 	TracepredictMapScopeThreads      = "scope_threads"
 	TracepredictMapSentBy            = "sent_by"
 	TracepredictMapSignatures        = "signatures"
+	TracepredictMapSiteHits          = "site_hits"
 	TracepredictMapSites             = "sites"
 	TracepredictMapSlots             = "slots"
 	TracepredictMapStacks            = "stacks"
@@ -881,13 +881,13 @@ type TracepredictMapSpecs struct {
 	Askers         *ebpf.MapSpec `ebpf:"askers"`
 	Blocks         *ebpf.MapSpec `ebpf:"blocks"`
 	Changes        *ebpf.MapSpec `ebpf:"changes"`
-	Dropped        *ebpf.MapSpec `ebpf:"dropped"`
 	FarCalls       *ebpf.MapSpec `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.MapSpec `ebpf:"freed_numbers"`
 	FutexSums      *ebpf.MapSpec `ebpf:"futex_sums"`
 	FutexWaiting   *ebpf.MapSpec `ebpf:"futex_waiting"`
 	FutexWakes     *ebpf.MapSpec `ebpf:"futex_wakes"`
 	HeapCosts      *ebpf.MapSpec `ebpf:"heap_costs"`
+	HitsLimit      *ebpf.MapSpec `ebpf:"hits_limit"`
 	InnermostLines *ebpf.MapSpec `ebpf:"innermost_lines"`
 	InsideLines    *ebpf.MapSpec `ebpf:"inside_lines"`
 	IoCalls        *ebpf.MapSpec `ebpf:"io_calls"`
@@ -904,7 +904,6 @@ type TracepredictMapSpecs struct {
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	NewObject      *ebpf.MapSpec `ebpf:"new_object"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
-	PointerHits    *ebpf.MapSpec `ebpf:"pointer_hits"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	RingBuffers    *ebpf.MapSpec `ebpf:"ring_buffers"`
 	ScopeLocks     *ebpf.MapSpec `ebpf:"scope_locks"`
@@ -914,6 +913,7 @@ type TracepredictMapSpecs struct {
 	ScopeThreads   *ebpf.MapSpec `ebpf:"scope_threads"`
 	SentBy         *ebpf.MapSpec `ebpf:"sent_by"`
 	Signatures     *ebpf.MapSpec `ebpf:"signatures"`
+	SiteHits       *ebpf.MapSpec `ebpf:"site_hits"`
 	Sites          *ebpf.MapSpec `ebpf:"sites"`
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
 	Stacks         *ebpf.MapSpec `ebpf:"stacks"`
@@ -1040,13 +1040,13 @@ type TracepredictMaps struct {
 	Askers         *ebpf.Map `ebpf:"askers"`
 	Blocks         *ebpf.Map `ebpf:"blocks"`
 	Changes        *ebpf.Map `ebpf:"changes"`
-	Dropped        *ebpf.Map `ebpf:"dropped"`
 	FarCalls       *ebpf.Map `ebpf:"far_calls"`
 	FreedNumbers   *ebpf.Map `ebpf:"freed_numbers"`
 	FutexSums      *ebpf.Map `ebpf:"futex_sums"`
 	FutexWaiting   *ebpf.Map `ebpf:"futex_waiting"`
 	FutexWakes     *ebpf.Map `ebpf:"futex_wakes"`
 	HeapCosts      *ebpf.Map `ebpf:"heap_costs"`
+	HitsLimit      *ebpf.Map `ebpf:"hits_limit"`
 	InnermostLines *ebpf.Map `ebpf:"innermost_lines"`
 	InsideLines    *ebpf.Map `ebpf:"inside_lines"`
 	IoCalls        *ebpf.Map `ebpf:"io_calls"`
@@ -1063,7 +1063,6 @@ type TracepredictMaps struct {
 	Lost           *ebpf.Map `ebpf:"lost"`
 	NewObject      *ebpf.Map `ebpf:"new_object"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
-	PointerHits    *ebpf.Map `ebpf:"pointer_hits"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	RingBuffers    *ebpf.Map `ebpf:"ring_buffers"`
 	ScopeLocks     *ebpf.Map `ebpf:"scope_locks"`
@@ -1073,6 +1072,7 @@ type TracepredictMaps struct {
 	ScopeThreads   *ebpf.Map `ebpf:"scope_threads"`
 	SentBy         *ebpf.Map `ebpf:"sent_by"`
 	Signatures     *ebpf.Map `ebpf:"signatures"`
+	SiteHits       *ebpf.Map `ebpf:"site_hits"`
 	Sites          *ebpf.Map `ebpf:"sites"`
 	Slots          *ebpf.Map `ebpf:"slots"`
 	Stacks         *ebpf.Map `ebpf:"stacks"`
@@ -1094,13 +1094,13 @@ func (m *TracepredictMaps) Close() error {
 		m.Askers,
 		m.Blocks,
 		m.Changes,
-		m.Dropped,
 		m.FarCalls,
 		m.FreedNumbers,
 		m.FutexSums,
 		m.FutexWaiting,
 		m.FutexWakes,
 		m.HeapCosts,
+		m.HitsLimit,
 		m.InnermostLines,
 		m.InsideLines,
 		m.IoCalls,
@@ -1117,7 +1117,6 @@ func (m *TracepredictMaps) Close() error {
 		m.Lost,
 		m.NewObject,
 		m.PendingReturns,
-		m.PointerHits,
 		m.Readings,
 		m.RingBuffers,
 		m.ScopeLocks,
@@ -1127,6 +1126,7 @@ func (m *TracepredictMaps) Close() error {
 		m.ScopeThreads,
 		m.SentBy,
 		m.Signatures,
+		m.SiteHits,
 		m.Sites,
 		m.Slots,
 		m.Stacks,

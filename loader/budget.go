@@ -282,7 +282,7 @@ func (t *thinner) check(now time.Time) {
 	}
 	begun := time.Now() // the lock may have been waited for
 	t.hits = slices.Grow(t.hits[:0], t.sites)[:t.sites]
-	if err := t.tracer.PointerHits(t.hits); err != nil {
+	if err := t.tracer.SiteHits(0, t.hits); err != nil {
 		t.note(err)
 		return
 	}

@@ -21,7 +21,8 @@ import (
 // can still show something new. Their probes have links of their own, each for a batch of
 // probes. An unnamedWatcher reads, from time to time, what the BPF programs count, and removes
 // the probes of a variable that one thread alone accesses often, or that several threads access
-// under a lock that does not change. A link can only be removed as a whole. So the probes of the
+// under a lock that does not change. Those that were hit seldom stay: what is accessed there, such as
+// a total that is read when all is done, may not be what all other code does. A link can only be removed as a whole. So the probes of the
 // batch that are still needed get a new link first, and no access is missed; while both links
 // exist, the BPF programs recognise the newer one by its generation.
 
@@ -50,12 +51,14 @@ func DefaultRemovalLimits() RemovalLimits {
 const (
 	batchProbes = 128                   // probes of one link
 	checkEvery  = 25 * time.Millisecond // between two looks at the counts
+	seldomHits  = 64                    // hits after which the probe of a variable that needs no more watching is removed
+	recount     = 40                    // looks after which all probes that were hit seldom are looked at again
 )
 
 // Outcome is what happened to the probes of a variable that the user did not name.
 type Outcome uint8
 
-// The outcomes.
+// The outcomes. The probes of a variable that were hit less than seldomHits times stay, whatever it is.
 const (
 	OutcomeKept     Outcome = iota // not removed
 	OutcomeUnshared                // removed: only one thread accessed it, and often
@@ -81,6 +84,7 @@ type Watched struct {
 	Shared   bool   // more than one thread accessed it
 	Outcome  Outcome
 	Until    time.Duration // from Session.Began to the removal of the probes; 0 with OutcomeKept
+	Removed  []uint32      // the sites at which it was not watched to the end, by their index in records; sorted
 }
 
 // unnamedVariable is what an unnamedWatcher knows of a variable.
@@ -133,7 +137,7 @@ func (w *unnamedWatcher) giveUp(now time.Time, variables []uint32) error {
 	for _, i := range variables {
 		v := &w.variables[i]
 		v.Outcome, v.removedAt, v.out = OutcomeCostly, now, monotonic()
-		errs = append(errs, w.tracer.IgnoreVariable(i))
+		errs = append(errs, w.tracer.IgnoreVariable(i, seldomHits))
 	}
 	return errors.Join(append(errs, w.shrinkBatches())...)
 }
@@ -161,6 +165,8 @@ type unnamedWatcher struct {
 	mu        sync.Mutex // guards the fields below; acquired after Session.mu, before the Tracer's
 	batches   []*batch
 	variables []unnamedVariable // by index in the BPF programs' table
+	hits      []uint64          // by site: at the last look, up to the largest site of a batch
+	looks     int               // at the counts
 	notes     []string          // texts of errors
 
 	stop chan struct{}
@@ -255,6 +261,9 @@ func (w *unnamedWatcher) linkBatch(b *batch) error {
 	all := make([]attach.Probe, len(b.probes))
 	for i, p := range b.probes {
 		all[i] = p.probe
+		if n := int(p.probe.Site) + 1; n > len(w.hits) {
+			w.hits = append(w.hits, make([]uint64, n-len(w.hits))...)
+		}
 	}
 	var err error
 	b.link, err = w.tracer.Link(b.LinkTarget, all, b.generation)
@@ -293,16 +302,19 @@ func (w *unnamedWatcher) check(now time.Time) {
 		w.note(err)
 		return
 	}
-	changed := false
+	w.looks++
+	changed := w.looks%recount == 0
 	for i, t := range tallies {
 		v := &w.variables[i]
+		accessed := v.Hits != t.Hits
 		v.Hits, v.Shared = t.Hits, t.Shared != 0
 		if v.Outcome != OutcomeKept {
+			changed = changed || accessed
 			continue
 		}
 		if v.Outcome = w.limits.outcome(v, t); v.Outcome != OutcomeKept {
 			v.removedAt, v.out, changed = now, monotonic(), true
-			w.note(w.tracer.IgnoreVariable(uint32(i)))
+			w.note(w.tracer.IgnoreVariable(uint32(i), seldomHits))
 		}
 	}
 	if changed {
@@ -333,9 +345,18 @@ func (l *RemovalLimits) outcome(v *unnamedVariable, t bpf.Tally) Outcome {
 	return OutcomeKept
 }
 
-// shrinkBatches removes, from all batches, the probes none of whose variables is watched any
-// more. Each batch that changes gets a new link.
+// isNeeded reports whether a probe of a batch observes a variable that is watched, or was hit seldom.
+func (w *unnamedWatcher) isNeeded(p chainedProbe) bool {
+	return w.hits[p.probe.Site] < seldomHits ||
+		slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Outcome == OutcomeKept })
+}
+
+// shrinkBatches removes, from all batches, the probes that are not needed any more. Each batch that
+// changes gets a new link.
 func (w *unnamedWatcher) shrinkBatches() error {
+	if err := w.tracer.SiteHits(0, w.hits); err != nil {
+		return err
+	}
 	var errs []error
 	var old []*attach.Link
 	remaining := w.batches[:0]
@@ -358,13 +379,18 @@ func (w *unnamedWatcher) shrinkBatches() error {
 // batch has any probe left.
 func (w *unnamedWatcher) shrink(b *batch) (old *attach.Link, hasProbes bool, err error) {
 	next := *b
-	next.probes = slices.DeleteFunc(slices.Clone(b.probes), func(p chainedProbe) bool {
-		return !slices.ContainsFunc(p.variables, func(v uint32) bool { return w.variables[v].Outcome == OutcomeKept })
-	})
-	if len(next.probes) == len(b.probes) {
+	next.link, next.probes = nil, nil
+	var removed []chainedProbe
+	for _, p := range b.probes {
+		if w.isNeeded(p) {
+			next.probes = append(next.probes, p)
+		} else {
+			removed = append(removed, p)
+		}
+	}
+	if len(removed) == 0 {
 		return nil, true, nil
 	}
-	next.link = nil
 	next.generation++
 	if len(next.probes) > 0 {
 		if err := w.linkBatch(&next); err != nil {
@@ -378,7 +404,31 @@ func (w *unnamedWatcher) shrink(b *batch) (old *attach.Link, hasProbes bool, err
 		return nil, false, nil
 	}
 	old, *b = b.link, next
+	for _, p := range removed {
+		w.ignored(p)
+	}
 	return old, len(b.probes) > 0, nil
+}
+
+// ignored records that accesses at a probe are ignored if they are of variables that are not watched any more.
+func (w *unnamedWatcher) ignored(p chainedProbe) {
+	for _, i := range p.variables {
+		if v := &w.variables[i]; v.Outcome != OutcomeKept {
+			v.Removed = append(v.Removed, p.probe.Site)
+		}
+	}
+}
+
+// ignoredInBatches does so for the probes of all batches that the BPF programs ignore.
+func (w *unnamedWatcher) ignoredInBatches() {
+	w.note(w.tracer.SiteHits(0, w.hits))
+	for _, b := range w.batches {
+		for _, p := range b.probes {
+			if w.hits[p.probe.Site] > seldomHits {
+				w.ignored(p)
+			}
+		}
+	}
 }
 
 // setGuarded marks a variable as guarded by a common lock; see Session.Guarded.
@@ -402,11 +452,16 @@ func (w *unnamedWatcher) watched(began time.Time) []Watched {
 			w.variables[i].Hits, w.variables[i].Shared = t.Hits, t.Shared != 0
 		}
 	}
+	w.ignoredInBatches()
 	out := make([]Watched, len(w.variables))
 	for i, v := range w.variables {
-		if out[i] = v.Watched; v.Outcome != OutcomeKept {
+		switch out[i] = v.Watched; {
+		case v.Outcome != OutcomeKept && len(v.Removed) == 0: // all its probes were hit seldom
+			out[i].Outcome = OutcomeKept
+		case v.Outcome != OutcomeKept:
 			out[i].Until = max(v.removedAt.Sub(began), 0)
 		}
+		out[i].Removed = slices.Compact(slices.Sorted(slices.Values(v.Removed)))
 	}
 	return out
 }

@@ -64,3 +64,28 @@ func TestFate(t *testing.T) {
 		}
 	}
 }
+
+// TestIsNeeded: a probe stays while it observes a variable that is watched, or was hit seldom.
+func TestIsNeeded(t *testing.T) {
+	w := &unnamedWatcher{hits: []uint64{0, seldomHits - 1, seldomHits}, variables: []unnamedVariable{
+		{}, {Watched: Watched{Outcome: OutcomeGuarded}},
+	}}
+	for name, c := range map[string]struct {
+		site      uint32
+		variables []uint32
+		want      bool
+	}{
+		"of a watched variable":               {2, []uint32{0}, true},
+		"of one that is not watched any more": {2, []uint32{1}, false},
+		"of both":                             {2, []uint32{1, 0}, true},
+		"hit seldom":                          {1, []uint32{1}, true},
+	} {
+		if got := w.isNeeded(chainedProbe{attach.Probe{Site: c.site}, c.variables}); got != c.want {
+			t.Errorf("%s: %t, want %t", name, got, c.want)
+		}
+	}
+	p := chainedProbe{attach.Probe{Site: 2}, []uint32{0, 1}}
+	if w.ignored(p); len(w.variables[0].Removed) != 0 || len(w.variables[1].Removed) != 1 {
+		t.Errorf("ignored: %v, %v", w.variables[0].Removed, w.variables[1].Removed)
+	}
+}

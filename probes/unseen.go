@@ -356,10 +356,6 @@ func (p *Plan) Observed() func(elf.UnseenSite) bool {
 // at queue.cc:12", or with its address in the file where no function is known: "atomic instruction
 // at libz.so.1+0x3f".
 func (p *Plan) Describe(probe UnseenProbe) string {
-	f := ownFrame(p.frames(probe.At))
-	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
-		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
-	}
 	what := probe.What.String()
 	if probe.Variable != "" {
 		what = "pointer to " + probe.Variable
@@ -367,13 +363,22 @@ func (p *Plan) Describe(probe UnseenProbe) string {
 	if probe.What == elf.UnseenCall && probe.Callee != "" {
 		what += " of " + probe.Callee
 	}
+	return what + " " + p.Place(probe.At)
+}
+
+// Place describes where the instruction at an address is: "in fill at queue.c:58".
+func (p *Plan) Place(at uint64) string {
+	f := ownFrame(p.frames(at))
+	if short, err := demangle.ToString(f.Linkage, demangle.NoParams, demangle.NoTemplateParams, demangle.NoClones, demangle.MaxLength(12)); err == nil {
+		f.Function = strings.ReplaceAll(short, "::<>", "") // what demangling leaves of Rust's generics
+	}
 	switch {
 	case f.Function == "":
-		return fmt.Sprintf("%s at %s+0x%x", what, path.Base(p.File.Name()), probe.At)
+		return fmt.Sprintf("at %s+0x%x", path.Base(p.File.Name()), at)
 	case f.File == "" || f.Line == 0:
-		return fmt.Sprintf("%s in %s", what, f.Function)
+		return "in " + f.Function
 	}
-	return fmt.Sprintf("%s in %s at %s:%d", what, f.Function, path.Base(f.File), f.Line)
+	return fmt.Sprintf("in %s at %s:%d", f.Function, path.Base(f.File), f.Line)
 }
 
 // ownFrame returns the innermost frame whose source file is not in a compiler's headers or

@@ -157,15 +157,17 @@ func (o *TracerOptions) maxSites() uint32 {
 // sizeMaps gives the tables the sizes that the options need.
 func sizeMaps(spec *ebpf.CollectionSpec, opts *TracerOptions) {
 	if opts.Shared {
-		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapDropped].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
+		spec.Maps[bpf.TracepredictMapWatched].MaxEntries, spec.Maps[bpf.TracepredictMapHitsLimit].MaxEntries = bpf.MaxWatched, bpf.MaxWatched
 		spec.Maps[bpf.TracepredictMapReadings].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
 	}
 	if opts.Shared || opts.Pointers {
 		spec.Maps[bpf.TracepredictMapThreadCosts].MaxEntries = spec.Maps[bpf.TracepredictMapSlots].MaxEntries
 	}
 	spec.Maps[bpf.TracepredictMapSites].MaxEntries = opts.maxSites()
+	if opts.Shared || opts.Pointers || opts.PointerAtomics {
+		spec.Maps[bpf.TracepredictMapSiteHits].MaxEntries = opts.maxSites()
+	}
 	if opts.Pointers || opts.PointerAtomics {
-		spec.Maps[bpf.TracepredictMapPointerHits].MaxEntries = opts.maxSites()
 		spec.Maps[bpf.TracepredictMapWords].MaxEntries, spec.Maps[bpf.TracepredictMapWordPages].MaxEntries = 1<<opts.wordBits(), 1<<(bpf.PageBits-6)
 	}
 	if opts.Pointers {
@@ -804,11 +806,11 @@ func (t *Tracer) Tallies(n int) ([]bpf.Tally, error) {
 	return values[:got], nil
 }
 
-// PointerHits sets each element of hits to how often the probe of the site with that number was hit, if it is one of
-// accesses through pointers.
-func (t *Tracer) PointerHits(hits []uint64) error {
-	if err := readMapped(t.objs.PointerHits, hits); err != nil {
-		return fmt.Errorf("read the hits of accesses through pointers: %w", err)
+// SiteHits sets each element of hits to how often the probe of the site with that number was hit, counted from first,
+// if it is one of accesses that nobody named.
+func (t *Tracer) SiteHits(first uint32, hits []uint64) error {
+	if err := readMapped(t.objs.SiteHits, int(first), hits); err != nil {
+		return fmt.Errorf("read the hits of accesses that nobody named: %w", err)
 	}
 	return nil
 }
@@ -816,14 +818,14 @@ func (t *Tracer) PointerHits(hits []uint64) error {
 // ThreadCosts sets costs, which has an element for each of bpf.ThreadCost's places, to what the accesses that nobody
 // named have cost threads.
 func (t *Tracer) ThreadCosts(costs []bpf.ThreadCost) error {
-	if err := readMapped(t.objs.ThreadCosts, costs); err != nil {
+	if err := readMapped(t.objs.ThreadCosts, 0, costs); err != nil {
 		return fmt.Errorf("read what accesses have cost each thread: %w", err)
 	}
 	return nil
 }
 
-// readMapped reads the first elements of an array that is mapped, without a system call.
-func readMapped[T any](m *ebpf.Map, elements []T) error {
+// readMapped reads elements of an array that is mapped, from first on, without a system call.
+func readMapped[T any](m *ebpf.Map, first int, elements []T) error {
 	if len(elements) == 0 {
 		return nil
 	}
@@ -831,8 +833,8 @@ func readMapped[T any](m *ebpf.Map, elements []T) error {
 	if err != nil {
 		return err
 	}
-	size := uintptr(len(elements)) * unsafe.Sizeof(elements[0])
-	_, err = memory.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&elements[0])), size), 0)
+	each := unsafe.Sizeof(elements[0])
+	_, err = memory.ReadAt(unsafe.Slice((*byte)(unsafe.Pointer(&elements[0])), uintptr(len(elements))*each), int64(first)*int64(each))
 	return err
 }
 
@@ -845,9 +847,10 @@ func (t *Tracer) MixedWords() bool {
 	return t.objs.MixedWords.Get(&mixed) != nil || mixed != 0
 }
 
-// IgnoreVariable makes the programs ignore a variable.
-func (t *Tracer) IgnoreVariable(index uint32) error {
-	if err := t.objs.Dropped.Put(index, uint8(1)); err != nil {
+// IgnoreVariable makes the programs ignore the accesses of a variable at probes that were hit more than limit times, which
+// is not 0.
+func (t *Tracer) IgnoreVariable(index uint32, limit uint8) error {
+	if err := t.objs.HitsLimit.Put(index, limit); err != nil {
 		return fmt.Errorf("stop watching a variable: %w", err)
 	}
 	return nil

@@ -82,8 +82,11 @@ func (s *Sharing) reportGuarded() {
 	}
 }
 
-// maxWatched bounds the variables in a summary.
-const maxWatched = 1 << 13
+// maxWatched bounds the variables in a summary, and maxUnwatched the places of each.
+const (
+	maxWatched   = 1 << 13
+	maxUnwatched = 8
+)
 
 // AddWatched adds the variables of --watch-shared to a summary: how threads used each, and
 // what became of its probes.
@@ -103,7 +106,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 			byName[name] = mergeUses(byName[name], u)
 		}
 	}
-	all := s.Watched()
+	all, modules := s.Watched(), s.Modules()
 	for _, w := range all {
 		if w.Hits == 0 {
 			sum.Untouched++
@@ -114,6 +117,7 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 		} else {
 			sum.Watched = append(sum.Watched, watchedVariable(w, byName[w.Variable.Name], names))
 		}
+		sum.Watched[len(sum.Watched)-1].Unwatched = unwatched(modules, w)
 	}
 	slices.SortStableFunc(sum.Watched, func(a, b run.Watched) int {
 		if c := rank(a) - rank(b); c != 0 {
@@ -128,12 +132,33 @@ func (l *Link) AddWatched(sum *run.Summary, uses []run.Use, names run.Namer) {
 		}
 	}
 	if dropped > 0 {
-		sum.Notes = append(sum.Notes, plural.Sprintf("%d {variable was|variables were} not watched to the end: what threads did to {it|them} later is not in the findings", dropped))
+		sum.Notes = append(sum.Notes, plural.Sprintf("%d {variable was|variables were} not watched to the end where {it was|they were} accessed often: what threads did there later is not in the findings", dropped))
 	}
 	if n := len(sum.Watched) - maxWatched; n > 0 {
 		sum.Watched = sum.Watched[:maxWatched]
 		sum.Notes = append(sum.Notes, plural.Sprintf("%d more {variable was|variables were} accessed than are listed", n))
 	}
+}
+
+// unwatched returns the places where a variable was not watched to the end.
+func unwatched(ms []*loader.Module, w loader.Watched) (places []string) {
+	for _, site := range w.Removed {
+		if place := placeOf(ms, site); len(places) < maxUnwatched && place != "" && !slices.Contains(places, place) {
+			places = append(places, place)
+		}
+	}
+	slices.Sort(places)
+	return places
+}
+
+// placeOf describes where a site is, by its index in records.
+func placeOf(ms []*loader.Module, site uint32) string {
+	for _, m := range ms {
+		if m.Plan != nil && site >= m.Base && site-m.Base < uint32(len(m.Plan.Sites)) {
+			return trace.Shorten(m.Plan.Place(m.Plan.Sites[site-m.Base].At))
+		}
+	}
+	return ""
 }
 
 // mergeUses returns the common use of the variables with one name in two processes.

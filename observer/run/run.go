@@ -377,6 +377,9 @@ type Watched struct {
 	// Until is the time from the start of the program to the removal of the probes; 0 if
 	// they were kept.
 	Until time.Duration `json:"until_ns,omitempty"`
+	// Unwatched is where the variable was not watched any more from then on: "in fill at queue.c:58".
+	// Elsewhere its probes stayed, since they had seen little. At most 8, sorted.
+	Unwatched []string `json:"unwatched,omitempty"`
 }
 
 // How threads use a variable.

@@ -138,11 +138,23 @@ func outcomeText(w run.Watched) string {
 	return "to the end"
 }
 
+// unwatched returns where a variable was not watched any more.
+func unwatched(w run.Watched) string {
+	if len(w.Unwatched) == 0 {
+		return ""
+	}
+	text := ", no longer " + strings.Join(w.Unwatched[:min(len(w.Unwatched), 2)], " and ")
+	if n := len(w.Unwatched) - 2; n > 0 {
+		text += plural.Sprintf(" and %d other {place|places}", n)
+	}
+	return text
+}
+
 // droppedList returns the variables whose probes were removed, by the reason.
 func droppedList(ws []run.Watched) string {
 	reasons := map[string][]string{}
 	for _, w := range ws {
-		reasons[w.Outcome] = append(reasons[w.Outcome], fmt.Sprintf("%s (after %s, %s)", w.Variable, report.Seconds(w.Until), plural.Counted(w.Accesses, "access", "accesses")))
+		reasons[w.Outcome] = append(reasons[w.Outcome], fmt.Sprintf("%s (after %s, %s%s)", w.Variable, report.Seconds(w.Until), plural.Counted(w.Accesses, "access", "accesses"), unwatched(w)))
 	}
 	var parts []string
 	for _, outcome := range []string{run.OutcomeUnshared, run.OutcomeGuarded, run.OutcomeEnough, run.OutcomeCostly} {

@@ -184,6 +184,17 @@ static void print_tally(const char *line)
 	printf("tally %llu %llu %u %u %u\n", v->hits, v->crowd, v->owner, v->shared, v->recorded);
 }
 
+static void limit_hits(const char *line)
+{
+	__u32 index, limit;
+	__u8 value;
+
+	if (sscanf(line, "limit %u %u", &index, &limit) != 2)
+		fail(line);
+	value = limit;
+	bpf_map_update_elem(&hits_limit, &index, &value, BPF_ANY);
+}
+
 /* Does what a line says. Returns what the program returns, where that matters. */
 static int operation(const char *line)
 {
@@ -199,6 +210,8 @@ static int operation(const char *line)
 		execute(line);
 	else if (!strncmp(line, "tally ", 6))
 		print_tally(line);
+	else if (!strncmp(line, "limit ", 6))
+		limit_hits(line);
 	else if (!strcmp(line, "second\n"))
 		crowded = 1;
 	else
@@ -223,9 +236,9 @@ int main(int argc, char **argv)
 	SIZED_MAP(&words, 1 << word_bits);
 	SIZED_MAP(&word_pages, 1 << (PAGE_BITS - 6));
 	SIZED_MAP(&watched, VARIABLES);
-	SIZED_MAP(&dropped, VARIABLES);
+	SIZED_MAP(&hits_limit, VARIABLES);
 	SIZED_MAP(&readings, SLOTS);
-	SIZED_MAP(&pointer_hits, 1 << 10);
+	SIZED_MAP(&site_hits, 1 << 10);
 	SIZED_MAP(&thread_costs, SLOTS);
 	while (fgets(line, sizeof(line), stdin)) {
 		now++;

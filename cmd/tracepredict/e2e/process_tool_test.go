@@ -323,6 +323,8 @@ type jsonWatched struct {
 	Elements uint64   `json:"elements"`
 	Fate     string   `json:"fate"`
 	UntilNS  int64    `json:"until_ns"`
+
+	Unwatched []string `json:"unwatched"`
 }
 
 type jsonFinding struct {
