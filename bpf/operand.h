@@ -26,7 +26,8 @@ static __always_inline __u64 operand(
 /* Returns the operand that is a site's object. */
 static __always_inline __u64 object_of(struct pt_regs *ctx, struct site *site)
 {
-	return operand(ctx, site->object_from, site->object_reg, site->object_disp, 0);
+	return operand(
+		ctx, site->object_from, site->object_reg, site->object_disp, site->object_disp);
 }
 
 /* Returns an operand of a call that is under way; sp is that at its entry. */

@@ -186,7 +186,8 @@ struct site {
 	__u8 when; /* 0; or 1 + n: only if the flags meet condition n of the jcc opcodes (x86-64) */
 	__u8 object_from, object_reg; /* enum operand */
 	__u8 pad;
-	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added */
+	__s64 object_disp; /* FROM_FIXED: object address minus probe address; FROM_REG: added; FROM_IMM: the
+			    * address */
 	union {
 		struct access_site
 			access; /* OP_READ, OP_WRITE, OP_UPDATE, of on_pointer OP_ALLOC; the largest is the first */

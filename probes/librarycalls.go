@@ -37,6 +37,8 @@ type memoryRange struct {
 	at, bytes int
 	// result reports that it is memory of the library's own to which the function's result points, if that is not null.
 	result bool
+	// state is what it is instead of memory, if it is not 0.
+	state libraryState
 	// descriptor is the argument that is the number of an open file, without which nothing is accessed; 0: none is.
 	descriptor int
 }
@@ -154,18 +156,37 @@ var libraryRanges = map[string][]memoryRange{
 	"qsort": {writes(1, 2, 3)},
 
 	"gmtime_r":      {reads(1).part(0, 8), writes(2).part(0, 56).ifReturned()},
-	"mktime":        {reads(1).part(0, 24)},
+	"timegm":        {reads(1).part(0, 24)},
 	"clock_gettime": {writes(2).part(0, 16).ifDone()},
 	"gettimeofday":  {writes(1).part(0, 16).ifDone()},
 	"pipe":          {writes(1).part(0, 8).ifDone()},
 	"socketpair":    {writes(4).part(0, 8).ifDone()},
 
-	"localtime":     fillsOwn(56), // struct tm
-	"ctime":         fillsOwn(25),
+	"localtime":     append(fillsOwn(56), readsState(environment)), // struct tm
+	"gmtime":        fillsOwn(56),
+	"ctime":         append(fillsOwn(25), readsState(environment)),
+	"asctime":       fillsOwn(25),
 	"getpwnam":      fillsOwn(48), // struct passwd
 	"getgrnam":      fillsOwn(32), // struct group
 	"gethostbyname": fillsOwn(32), // struct hostent
 	"getservbyname": fillsOwn(32), // struct servent
+
+	"getprotobyname": fillsOwn(24), // struct protoent
+	"getnetbyname":   fillsOwn(24), // struct netent
+	"getmntent":      fillsOwn(40), // struct mntent
+	"ttyname":        fillsOwn(1),
+
+	"getenv":  {readsState(environment)},
+	"setenv":  {changesState(environment)},
+	"mktime":  {reads(1).part(0, 24), readsState(environment)},
+	"tzset":   {readsState(environment)},
+	"strtok":  {reads(2), changesState(strtokState)},
+	"drand48": {changesState(drand48State)},
+	"hsearch": {readsState(hsearchTable), changesState(hsearchTable).unlessZero(3)},
+	"hcreate": {changesState(hsearchTable)},
+	"getopt":  {changesState(getoptState)},
+	// With a null pointer it only returns which locale is set.
+	"setlocale": {readsState(localeState), changesState(localeState).unlessZero(2)},
 
 	"getrandom":   {writes(1, 2).asReturned()},
 	"__fread_chk": {writes(1, 4, 3).asReturned()},
@@ -201,10 +222,16 @@ var libraryAliases = map[string]string{
 	"send": "write", "sendto": "write", "pwrite": "write", "pwrite64": "write",
 	"vsscanf": "sscanf", "__isoc99_sscanf": "sscanf", "__isoc99_vsscanf": "sscanf", "__isoc23_sscanf": "sscanf", "__isoc23_vsscanf": "sscanf",
 	"fscanf": "scanf", "__isoc99_scanf": "scanf", "__isoc23_scanf": "scanf", "__isoc99_fscanf": "scanf", "__isoc23_fscanf": "scanf",
-	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "timegm": "mktime", "pipe2": "pipe",
+	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "pipe2": "pipe",
 	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
-	"gmtime": "localtime", "asctime": "ctime", "getpwuid": "getpwnam", "getpwent": "getpwnam", "getgrgid": "getgrnam", "getgrent": "getgrnam",
+	"getpwuid": "getpwnam", "getpwent": "getpwnam", "getgrgid": "getgrnam", "getgrent": "getgrnam",
 	"gethostbyaddr": "gethostbyname", "gethostbyname2": "gethostbyname", "getservbyport": "getservbyname",
+	"getservent": "getservbyname", "gethostent": "gethostbyname", "getprotobynumber": "getprotobyname", "getprotoent": "getprotobyname",
+	"getnetbyaddr": "getnetbyname", "getnetent": "getnetbyname", "ptsname": "ttyname", "l64a": "ttyname",
+	"ecvt": "ttyname", "fcvt": "ttyname", "ether_ntoa": "ttyname", "crypt": "ttyname", "getspnam": "ttyname",
+	"secure_getenv": "getenv", "system": "getenv", "popen": "getenv", "unsetenv": "setenv", "putenv": "setenv", "clearenv": "setenv",
+	"lrand48": "drand48", "mrand48": "drand48", "srand48": "drand48", "seed48": "drand48", "lcong48": "drand48",
+	"hdestroy": "hcreate", "getopt_long": "getopt", "getopt_long_only": "getopt",
 	"fwrite_unlocked": "fwrite", "fread_unlocked": "fread", "__fread_unlocked_chk": "__fread_chk",
 	"__strdup": "strdup", "__strndup": "strndup", "__isoc23_strtol": "strtol", "__isoc23_strtoul": "strtol",
 	"__isoc23_strtoll": "strtol", "__isoc23_strtoull": "strtol",
@@ -373,11 +400,7 @@ func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site
 		op = bpf.OpWrite
 	}
 	s.BPF = bpf.Site{Op: uint8(op), Action: uint8(bpf.ActionEmit), When: c.Cond}
-	object := b.resultRegister()
-	if !r.result {
-		object = b.argument(r.pointer)
-	}
-	s.BPF.ObjectFrom, s.BPF.ObjectReg, s.BPF.ObjectDisp = uint8(bpf.FromReg), uint8(object), int64(r.at)
+	b.rangeObject(&s.BPF, r)
 	d := &s.BPF.Access
 	d.Reach, d.Span = uint8(bpf.ReachRange), uint32(max(r.bytes, 1))
 	if r.count > 0 {

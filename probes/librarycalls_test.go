@@ -53,7 +53,7 @@ func rangeText(s *Site) string {
 // TestLibraryCalls checks what is planned for calls of library functions, however the program is linked: the calls
 // of a function that the program defines under such a name are its own.
 func TestLibraryCalls(t *testing.T) {
-	const head = "#define _GNU_SOURCE\n#include <stdio.h>\n#include <string.h>\n#include <time.h>\n#include <unistd.h>\nint main(void) { return 0; }\n"
+	const head = "#define _GNU_SOURCE\n#include <locale.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <time.h>\n#include <unistd.h>\nint main(void) { return 0; }\n"
 	copies := []string{"memcpy read 2: #3", "memcpy write 1: #3"}
 	for _, x := range []struct {
 		name, source string
@@ -74,7 +74,10 @@ func TestLibraryCalls(t *testing.T) {
 		{"returns to its caller's caller", "long f(int d, char *a, long n) { return read(d, a, n); }", []string{"-O2"}, nil},
 		{"at the start", "int f(int d, char *a, long n, FILE *s) { return write(d, a, n) + fwrite(a, 4, n, s); }", []string{"-fno-builtin"},
 			[]string{"write read 2: #3", "fwrite read 1: #3*#2"}},
-		{"memory of its own", "int f(long *t) { return localtime(t)->tm_year + *ctime(t); }", nil, []string{"localtime write 0: 56", "ctime write 0: 25"}},
+		{"memory of its own", "int f(long *t) { return localtime(t)->tm_year + *ctime(t); }", nil,
+			[]string{"localtime read 0: 8", "localtime write 0: 56", "ctime read 0: 8", "ctime write 0: 25"}},
+		{"a state of its own", "int f(char *a, char *b) { return setenv(a, b, 1) + !getenv(a) + !strtok(a, b) + !setlocale(6, a); }", nil,
+			[]string{"setenv write 0: 8", "getenv read 0: 8", "strtok read 2: 1", "strtok write 0: 8", "setlocale read 0: 8", "setlocale write 0: #2 up to 1"}},
 		{"memory of its own, handed on", "struct tm *f(long *t) { return gmtime(t); }", []string{"-O2"}, nil},
 		{"printed", "int f(FILE *s, char *a, long n) { return fprintf(s, \"%ld %s\\n\", n, a); }", []string{"-O2"}, []string{"fprintf read 4: 1"}},
 		{"printed, fortified", "int f(FILE *s, char *a, long n) { return fprintf(s, \"%ld %s\\n\", n, a); }", []string{"-O2", "-D_FORTIFY_SOURCE=2"}, []string{"fprintf read 5: 1"}},
@@ -102,6 +105,20 @@ func TestLibraryCalls(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestLibraryStates checks that each state of the C library has a name, and no other address.
+func TestLibraryStates(t *testing.T) {
+	for s := environment; s < states; s++ {
+		if at := uint64(s.address()); LibraryState(at) == "" || LibraryState(at+stateSize-1) != LibraryState(at) {
+			t.Errorf("state %d has no name", s)
+		}
+	}
+	for _, addr := range []uint64{0, uint64(states) * stateSize, 0x7f0000000000} {
+		if name := LibraryState(addr); name != "" {
+			t.Errorf("%#x is %s", addr, name)
+		}
+	}
 }
 
 // TestLibraryFunctions checks the names of the table.

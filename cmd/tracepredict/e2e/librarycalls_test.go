@@ -63,6 +63,29 @@ func TestLibraryCallsBuilt(t *testing.T) {
 	}
 }
 
+// TestLibraryOwnState checks that functions of the C library which share data of its own race by that; that a lock guards it,
+// and that functions that only read it do not. The report of the trace is the same.
+func TestLibraryOwnState(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "own_state.c", "-O1", "-g", "-pthread")
+	for way, state := range map[string]string{
+		"environment": "the environment", "zone": "the environment", "strtok": "the state of strtok", "drand48": "the state of drand48",
+		"hsearch": "the table of hsearch", "setlocale": "the locale", "locked": "", "read": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			status, r := reported(t, "exec", "--record", trace, "--", program, way)
+			if state == "" && len(r.Findings) > 0 || state != "" && (len(r.Findings) == 0 || !slices.Contains(r.Findings[0].Objects, state)) {
+				t.Errorf("findings: %q, want a race of %q", r.summary(), state)
+			}
+			if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+				t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+			}
+		})
+	}
+}
+
 // TestLibraryOwnMemory checks that the memory to which the result of localtime and its kind points counts as written by each
 // call; that a lock guards it, and that there is none if the call fails.
 func TestLibraryOwnMemory(t *testing.T) {
