@@ -350,14 +350,21 @@ type helpKey struct {
 // find finds the threads that can never go on after the schedule: the largest set in which each
 // waits for others of the set only.
 func (b *blocked) find() {
+	var unborn []event.ThreadID
 	for slot, events := range b.of {
 		rest := events[b.scheduler.at[slot]:]
 		if len(rest) > 0 {
 			b.at[b.h.log[rest[0]].Thread] = rest[0]
 		}
 		for _, i := range rest {
-			b.help(&b.h.log[i])
+			x := &b.h.log[i]
+			if b.help(x); x.Op == event.Fork {
+				unborn = append(unborn, x.Peer)
+			}
 		}
+	}
+	for _, t := range unborn { // a trace may have no event of its beginning
+		delete(b.at, t)
 	}
 	for again := true; again; {
 		again = false

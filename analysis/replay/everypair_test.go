@@ -14,8 +14,8 @@ import (
 	"github.com/tracepredict/tracepredict/observer/trace/std"
 )
 
-// The tests of this file compare the races that the report of a trace has with those that exist,
-// from the text of the trace to the findings. What exists is computed from the text alone, by
+// The tests of this file compare the races that the report of a trace has with those that exist, and
+// likewise the deadlocks of locks and joins, from the text of the trace to the findings. What exists is computed from the text alone, by
 // enumeration of the schedules that keep each thread's order, the writer that each read reads,
 // the locks, the forks and joins, and the notification of each wait that ends. It uses nothing of
 // the product.
@@ -66,6 +66,7 @@ type schedules struct {
 	objects  map[string]int         // numbers of the variables and of the locks, each from 0
 	seen     map[scheduleState]bool
 	racing   map[[2]int]bool // pairs of lines, the lesser first
+	blocked  map[string]bool // deadlocks; see deadlockKey
 }
 
 const (
@@ -82,10 +83,13 @@ type scheduleState struct {
 }
 
 // enumerate returns the pairs of lines that race in some schedule.
-func enumerate(lines []traceLine) map[[2]int]bool {
+func enumerate(lines []traceLine) map[[2]int]bool { return visitAll(lines).racing }
+
+// visitAll visits the states of all schedules of a trace.
+func visitAll(lines []traceLine) *schedules {
 	s := &schedules{
 		lines: lines, reads: make([]int8, len(lines)), needs: make([][]int, len(lines)), wakes: make([][]int, len(lines)),
-		objects: map[string]int{}, seen: map[scheduleState]bool{}, racing: map[[2]int]bool{},
+		objects: map[string]int{}, seen: map[scheduleState]bool{}, racing: map[[2]int]bool{}, blocked: map[string]bool{},
 	}
 	var writer [maxTraceObjects]int8
 	counts := map[bool]int{}
@@ -106,7 +110,7 @@ func enumerate(lines []traceLine) map[[2]int]bool {
 	}
 	s.addNeeds()
 	s.visit(scheduleState{})
-	return s.racing
+	return s
 }
 
 // addNeeds sets needs and wakes: for forks, joins and the notifications of waits. A wait ends at its
@@ -164,6 +168,7 @@ func (s *schedules) visit(x scheduleState) {
 		}
 	}
 	s.addRaces(next)
+	s.addDeadlocks(&x)
 	for _, i := range next {
 		if s.possible(&x, i) {
 			s.visit(s.after(x, i))
@@ -192,6 +197,50 @@ func (s *schedules) addRaces(next []int) {
 			}
 		}
 	}
+}
+
+// deadlockKey identifies a deadlock: the locations where its threads wait, sorted.
+func deadlockKey(locations []int) string {
+	slices.Sort(locations)
+	return fmt.Sprint(locations)
+}
+
+// addDeadlocks records the threads that wait for each other in a state, each for a lock that the next
+// one holds, or for its end.
+func (s *schedules) addDeadlocks(x *scheduleState) {
+	for t := range s.of {
+		var at []int
+		for u := t; ; {
+			i, of := s.waitsFor(x, u)
+			if of == 0 || len(at) == maxTraceThreads {
+				break
+			}
+			at = append(at, s.lines[i].location)
+			if u = of; u == t {
+				s.blocked[deadlockKey(at)] = true
+				break
+			}
+		}
+	}
+}
+
+// waitsFor returns the line at which a thread waits, and for which thread; 0 if for none.
+func (s *schedules) waitsFor(x *scheduleState, t int) (line, other int) {
+	n := int(x.done[t])
+	if n == len(s.of[t]) {
+		return 0, 0
+	}
+	line = s.of[t][n]
+	if slices.ContainsFunc(s.needs[line], func(i int) bool { return s.lines[i].op == "fork" && !s.executed(x, i) }) {
+		return 0, 0 // it has not begun
+	}
+	switch l := s.lines[line]; {
+	case l.op == "acq":
+		return line, int(x.holder[s.objects[l.on]])
+	case l.op == "join" && !s.ready(x, line):
+		fmt.Sscanf(l.on, "T%d", &other)
+	}
+	return line, other
 }
 
 // possible reports whether a line that is ready can be executed.
@@ -235,11 +284,19 @@ type drawing struct {
 	live    []int
 	joined  map[int]bool
 	unborn  []int // threads that begin with a fork
+	nests   bool  // most lines acquire locks, within others
+	waits   bool  // some wait for conditions
 }
 
 // drawLines returns the lines of a random run.
 func drawLines(r *rand.Rand, n int) []traceLine {
-	d := &drawing{r: r, held: map[int][]string{}, holder: map[string]int{}, waiting: map[int]string{}, joined: map[int]bool{}, live: []int{1}}
+	return (&drawing{r: r, waits: r.IntN(3) == 0}).draw(n)
+}
+
+// draw draws up to n lines.
+func (d *drawing) draw(n int) []traceLine {
+	r := d.r
+	*d = drawing{nests: d.nests, waits: d.waits, r: r, held: map[int][]string{}, holder: map[string]int{}, waiting: map[int]string{}, joined: map[int]bool{}, live: []int{1}}
 	for t := 2; t <= 2+r.IntN(3); t++ {
 		if r.IntN(3) == 0 {
 			d.unborn = append(d.unborn, t)
@@ -247,12 +304,12 @@ func drawLines(r *rand.Rand, n int) []traceLine {
 			d.live = append(d.live, t)
 		}
 	}
-	locks, variables, conditions := 1+r.IntN(3), 1+r.IntN(3), r.IntN(3) == 0
+	locks, variables := 1+r.IntN(3), 1+r.IntN(3)
 	for range 20 * n {
 		if len(d.lines) >= n {
 			break
 		}
-		d.step(d.live[r.IntN(len(d.live))], locks, variables, conditions)
+		d.step(d.live[r.IntN(len(d.live))], locks, variables)
 	}
 	return d.lines
 }
@@ -262,7 +319,7 @@ func (d *drawing) add(t int, op, on string) {
 }
 
 // step draws a line of a thread, if what is drawn is possible.
-func (d *drawing) step(t, locks, variables int, conditions bool) {
+func (d *drawing) step(t, locks, variables int) {
 	if m := d.waiting[t]; m != "" {
 		if d.holder[m] == 0 && d.r.IntN(2) == 0 {
 			delete(d.waiting, t)
@@ -272,7 +329,7 @@ func (d *drawing) step(t, locks, variables int, conditions bool) {
 	}
 	lock := fmt.Sprintf("l%d", d.r.IntN(locks))
 	switch what := d.r.IntN(14); {
-	case what < 4:
+	case what < 4, d.nests && what < 6, d.nests && what > 10 && d.r.IntN(4) > 0:
 		if d.holder[lock] == 0 {
 			d.acquire(t, lock)
 		}
@@ -280,11 +337,11 @@ func (d *drawing) step(t, locks, variables int, conditions bool) {
 		if n := len(d.held[t]); n > 0 {
 			d.release(t, d.held[t][max(0, n-1-d.r.IntN(4)/3)])
 		}
-	case what == 8 && conditions && d.holder[lock] == t:
+	case what == 8 && d.waits && d.holder[lock] == t:
 		d.release(t, lock)
 		d.add(t, "wait", "c")
 		d.waiting[t] = lock
-	case what == 9 && conditions:
+	case what == 9 && d.waits:
 		d.add(t, []string{"notify", "notifyAll"}[d.r.IntN(2)], "c")
 	case what == 10:
 		d.forkOrJoin(t)
@@ -317,6 +374,31 @@ func (d *drawing) forkOrJoin(t int) {
 		d.add(t, "join", fmt.Sprintf("T%d", u))
 		d.live = slices.DeleteFunc(d.live, func(v int) bool { return v == u })
 	}
+}
+
+// deadlocks returns the deadlocks of the report of a trace, by the greatest confidence.
+func deadlocks(t *testing.T, text string) map[string]finding.Confidence {
+	t.Helper()
+	rep, err := Report(std.NewReader(strings.NewReader(text), "text", std.ReaderOptions{}), Options{})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	out := map[string]finding.Confidence{}
+	for _, f := range rep.Findings {
+		if f.Kind != finding.Deadlock {
+			continue
+		}
+		at := make([]int, len(f.Evidence))
+		for i, e := range f.Evidence {
+			if _, err := fmt.Sscanf(e.Frames[0].Function, "location %d", &at[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if key := deadlockKey(at); out[key] == "" || out[key] == finding.Potential {
+			out[key] = f.Confidence
+		}
+	}
+	return out
 }
 
 // racePair is a race: a variable and the locations of the accesses, the lesser first.
@@ -398,6 +480,44 @@ func TestEveryRaceOfSmallTraces(t *testing.T) {
 	if found < traces/2 {
 		t.Errorf("%d races in %d traces: the test shows little", found, traces)
 	}
+}
+
+// TestTinyTraces checks that the report of a random trace of two to four threads and up to 14 lines has
+// every race and every deadlock of locks and joins that exists, at least as predicted, and no other one.
+func TestTinyTraces(t *testing.T) {
+	traces := testtool.Cases(500, 2500, 10000)
+	racing, blocked := 0, 0
+	for seed := range traces {
+		r := rand.New(rand.NewPCG(uint64(seed), 48))
+		lines := (&drawing{r: r, nests: seed%2 == 0}).draw(4 + r.IntN(11))
+		racing += compareWithSchedules(t, fmt.Sprintf("seed %d", seed), lines)
+		blocked += compareDeadlocks(t, fmt.Sprintf("seed %d", seed), lines)
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d races, %d deadlocks", racing, blocked)
+	if racing < traces/4 || blocked < traces/200 {
+		t.Errorf("%d races and %d deadlocks in %d traces: the test shows little", racing, blocked, traces)
+	}
+}
+
+// compareDeadlocks checks that the report of a trace has exactly the deadlocks that exist, and returns their number.
+func compareDeadlocks(t *testing.T, name string, lines []traceLine) int {
+	t.Helper()
+	text := stdText(lines)
+	want, got := visitAll(lines).blocked, deadlocks(t, text)
+	for key := range want {
+		if c := got[key]; c == "" || c == finding.Potential {
+			t.Errorf("%s: the deadlock at %s is %q\n%s", name, key, c, text)
+		}
+	}
+	for key, c := range got {
+		if c != finding.Potential && !want[key] {
+			t.Errorf("%s: at %s is no deadlock, but %s\n%s", name, key, c, text)
+		}
+	}
+	return len(want)
 }
 
 // TestHiddenRaces checks traces with one race each that some method does not see, from the papers

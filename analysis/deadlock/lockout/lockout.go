@@ -15,10 +15,14 @@
 //
 // What a thread holds are locks, and semaphores that it waited for and has not posted yet, if it
 // ever posts them. At each event that ends a wait, and at each acquire or wait for a semaphore, the
-// thread holds some of them. For each, every other thread's last request of it before the thread
-// got it is a candidate: that request is to come later. So are all of these requests together, and,
-// if the thread to join never requests what is held, its last request of what the delayed thread
-// holds at its own. Acquires under locks alone are left to package goodlock.
+// thread holds some of them. For each, every other thread's last request of it, at each call stack,
+// before the thread got it is a candidate: that request is to come later. So are each thread's last
+// requests together.
+// Acquires under locks alone are left to package goodlock.
+//
+// The thread to join may also wait for a third thread: it requests what that one holds when it
+// requests, at any time of the run, what the joining thread holds, or what a fourth one holds that
+// does. All requests of such a chain are to come later.
 //
 // For each wait on a condition, the release of the mutex by which it begins is a candidate. It comes
 // after all that the thread looked at before it decided to wait. If the thread read an atomic
@@ -38,7 +42,8 @@
 //
 // # Cost
 //
-// A run of n events takes O(n) time and memory, and O(maxBack) for each thing held at a wait. Of
+// A run of n events takes O(n) time and memory, and O(maxBack) for each thing held at a wait; for each of
+// the first maxCandidates joins with something held, it follows maxChains chains of maxChain requests. Of
 // candidates at the same call stacks the first maxAlike and the last maxAlike are returned: what comes
 // later in the run may still help a thread at an early one. There are maxCandidates in all.
 package lockout
@@ -104,6 +109,13 @@ func Find(events iter.Seq[*event.Event]) (all []Candidate, leftOut uint64) {
 	for e := range events {
 		s.event(e)
 	}
+	for i := range s.joins {
+		s.behindOthers(&s.joins[i])
+	}
+	for i := range s.earlier {
+		c := &s.earlier[i]
+		s.add(&c.Event, c.held, c.request, Candidate{Later: []uint64{c.request.seq}})
+	}
 	for i := range s.again {
 		s.behindWriter(&s.again[i])
 	}
@@ -131,6 +143,8 @@ type search struct {
 	entered    map[use]uint64                  // the latest entry into an initialisation
 	done       map[event.ObjectID]initialisation
 	writers    map[event.ObjectID]bool // the read-write locks at which readers wait behind a waiting writer
+	joins      []join                  // with something held, at most maxCandidates
+	earlier    []earlier               // at most maxCandidates
 	again      []event.Event           // read locks of these that a thread acquires again while it holds them
 	found      []Candidate
 	leftOut    uint64
@@ -179,10 +193,21 @@ type request struct {
 	thread event.ThreadID
 	object event.ObjectID
 	stack  event.StackID
-	permit bool   // of a semaphore
-	shared bool   // as a reader
-	inner  uint64 // the request of what the thread acquired last of what it held; 0: it held nothing
-	held   event.ObjectID
+	permit bool // of a semaphore
+	shared bool // as a reader
+	within []within
+}
+
+// within is something that a thread held at a request, and when it got that.
+type within struct {
+	object event.ObjectID
+	got    uint64
+}
+
+// earlier is a request that is not its thread's last one before an event that ends a wait, of what is held there.
+type earlier struct {
+	event.Event
+	held, request request
 }
 
 // recent holds a thread's latest accesses of atomic variables.
@@ -247,7 +272,12 @@ func (s *search) react(e *event.Event) {
 		t := s.thread(e.Thread)
 		s.notified[e.Object] = notification{e.Thread, slices.Clone(t.held), t.writes}
 		s.condition(e.Object).notify(e)
-	case event.Join, event.BarrierDepart:
+	case event.Join:
+		s.wait(e, false)
+		if held := s.thread(e.Thread).held; len(held) > 0 && len(s.joins) < maxCandidates {
+			s.joins = append(s.joins, join{*e, slices.Clone(held)})
+		}
+	case event.BarrierDepart:
 		s.wait(e, false)
 	case event.AcquireAgain:
 		if s.writers[e.Object] && e.Flags&(event.Try|event.Inferred) == 0 && len(s.again) < maxCandidates {
@@ -399,8 +429,8 @@ func (s *search) request(e *event.Event) {
 		s.wait(e, !permit)
 	}
 	r := request{seq: e.Seq, thread: e.Thread, object: e.Object, stack: e.Stack, permit: permit, shared: e.Op == event.AcquireRead}
-	if n := len(t.held); n > 0 {
-		r.inner, r.held = t.held[n-1].seq, t.held[n-1].object
+	for _, h := range t.held {
+		r.within = append(r.within, within{h.object, h.seq})
 	}
 	if e.Flags&(event.Try|event.Inferred) == 0 {
 		s.requests[e.Object] = append(s.requests[e.Object], r)
@@ -428,12 +458,14 @@ func (s *search) wait(e *event.Event, acquire bool) {
 			continue
 		}
 		var all []uint64
+		var threads []event.ThreadID
 		for _, r := range s.before(h) {
-			s.add(e, h, r, Candidate{Later: []uint64{r.seq}})
-			if u, ok := s.joinedBehind(e, r); ok {
-				s.add(e, h, u, Candidate{Later: []uint64{r.seq, u.seq}})
+			if slices.Contains(threads, r.thread) { // it is not the thread's last one
+				s.postpone(e, h, r)
+				continue
 			}
-			all = append(all, r.seq)
+			s.add(e, h, r, Candidate{Later: []uint64{r.seq}})
+			all, threads = append(all, r.seq), append(threads, r.thread)
 		}
 		if len(all) > 1 {
 			s.add(e, h, request{}, Candidate{Later: all})
@@ -441,26 +473,26 @@ func (s *search) wait(e *event.Event, acquire bool) {
 	}
 }
 
-// before returns the last requests of other threads for what h holds that conflict with h and came
-// before it.
+// postpone has a candidate added when all events were seen: other candidates come first.
+func (s *search) postpone(e *event.Event, h, r request) {
+	if len(s.earlier) < maxCandidates {
+		s.earlier = append(s.earlier, earlier{*e, h, r})
+	} else {
+		s.leftOut++
+	}
+}
+
+// before returns the last requests of other threads, at each call stack, for what h holds that conflict
+// with h and came before it.
 func (s *search) before(h request) []request {
 	return lastOf(s.requests[h.object], h.seq, func(r request) bool { return r.thread != h.thread && !(r.shared && h.shared) })
 }
 
-// joinedBehind returns the last request, by the thread that e joins, of what r's thread holds at its
-// request r, if that came before r's thread got it.
-func (s *search) joinedBehind(e *event.Event, r request) (request, bool) {
-	if e.Op != event.Join || r.inner == 0 || r.thread == e.Peer {
-		return request{}, false
-	}
-	for _, u := range lastOf(s.requests[r.held], r.inner, func(u request) bool { return u.thread == e.Peer }) {
-		return u, true
-	}
-	return request{}, false
-}
+// isLike reports whether two requests for an object are by the same thread and at the same call stack.
+func (r request) isLike(o request) bool { return r.thread == o.thread && r.stack == o.stack }
 
-// lastOf returns each thread's last request before that Seq, of those that match. It looks at
-// maxBack requests.
+// lastOf returns each thread's last request at each call stack before that Seq, of those that match. It
+// looks at maxBack requests.
 func lastOf(all []request, seq uint64, match func(request) bool) []request {
 	at, _ := slices.BinarySearchFunc(all, seq, func(r request, seq uint64) int {
 		if r.seq < seq {
@@ -471,7 +503,7 @@ func lastOf(all []request, seq uint64, match func(request) bool) []request {
 	var out []request
 	for i := at - 1; i >= max(0, at-maxBack); i-- {
 		r := all[i]
-		if match(r) && !slices.ContainsFunc(out, func(o request) bool { return o.thread == r.thread }) {
+		if match(r) && !slices.ContainsFunc(out, r.isLike) {
 			out = append(out, r)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 // TestLockout checks deadlocks of a wait while holding what another thread needs before it can end
-// the wait, and their twins, in which it needs another mutex; and a wait that can miss its signal, and
+// the wait, perhaps by way of a third thread, and their twins, in which it needs another mutex; and a wait that can miss its signal, and
 // its twin, which looks whether there was one; and a signal that another thread may take, and its twin, a
 // broadcast.
 func TestLockout(t *testing.T) {
@@ -16,8 +16,9 @@ func TestLockout(t *testing.T) {
 	program := build(t, "gcc", "lockout.c", "-O1", "-g", "-pthread")
 	for _, c := range []struct{ name, argument, found, sentence string }{
 		{"join", "join", "likely deadlock of config", "T1 holds 'config' and waits for T2 to end"},
+		{"third", "third", "likely deadlock of config, journal", "T1 holds 'config' and waits for T2 to end"},
 		{"post", "post", "likely deadlock of config, loaded", "T1 holds 'config' and waits for 'loaded'"},
-		{"signal", "signal", "likely deadlock of changed", "T2 can wait on 'changed' at lockout.c:45 for ever: T1 signals 'changed'"},
+		{"signal", "signal", "likely deadlock of changed", "T2 can wait on 'changed' at lockout.c:47 for ever: T1 signals 'changed'"},
 		{"kinds", "kinds", "likely deadlock of changed", "T1 waits for T2 to end"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,5 +1,7 @@
 /* The main thread waits for another one while it holds a mutex. The argument selects how: "join"
    joins it, "post" waits for its post. With a second argument the other thread needs another mutex.
+   With "third" it joins a thread that needs the journal, and a third thread that has the journal needs
+   what the main thread holds; with a second argument it needs one after the other.
    With "signal" the other thread waits for a signal of the main thread, which comes when it waits;
    with a second argument it waits only if there was none. The order of this run is kept by a look at
    the number of threads, or at what the other thread does, which no lock shows. */
@@ -131,6 +133,35 @@ static int kinds(int (*tell)(pthread_cond_t *))
 	return 0;
 }
 
+static void *save(void *nested)
+{
+	pthread_mutex_lock(&journal);
+	if (!nested)
+		pthread_mutex_unlock(&journal);
+	pthread_mutex_lock(&config);
+	pthread_mutex_unlock(&config);
+	if (nested)
+		pthread_mutex_unlock(&journal);
+	return NULL;
+}
+
+static int third(void *nested)
+{
+	pthread_t t, u;
+
+	pthread_create(&t, NULL, load, &journal);
+	while (threads() > 1)
+		sched_yield();
+	pthread_create(&u, NULL, save, nested);
+	while (threads() > 1)
+		sched_yield();
+	pthread_mutex_lock(&config);
+	pthread_join(t, NULL);
+	pthread_mutex_unlock(&config);
+	pthread_join(u, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
@@ -141,6 +172,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "kinds") == 0)
 		return kinds(argc > 2 ? pthread_cond_broadcast : pthread_cond_signal);
 	sem_init(&loaded, 0, 0);
+	if (argc > 1 && strcmp(argv[1], "third") == 0)
+		return third(argc > 2 ? NULL : &config);
 	pthread_create(&t, NULL, load, argc > 2 ? &journal : &config);
 	while (threads() > 1)
 		sched_yield();
