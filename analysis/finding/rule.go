@@ -15,7 +15,7 @@ const (
 	UnlockByOther Rule = "unlock-by-other"
 	// DestroyHeld: a lock is destroyed while a thread holds it.
 	DestroyHeld Rule = "destroy-held"
-	// DestroyUnordered: a lock is destroyed, and nothing in the run orders that after another thread's
+	// DestroyUnordered: a lock or a condition is destroyed, and nothing in the run orders that after another thread's
 	// last use of it.
 	DestroyUnordered Rule = "destroy-unordered"
 	// DestroyTwice: an object is destroyed that was destroyed before and not initialised again.

@@ -204,8 +204,8 @@ func (a *Analysis) init(t *thread, e *event.Event) {
 // maxDestroys bounds the result of Destroys.
 const maxDestroys = 1 << 8
 
-// Destroys returns the destroys of locks, each by its Seq, that nothing in this run orders after the last
-// exclusive release of the lock, at most 256. An inferred destroy orders nothing and is not among them,
+// Destroys returns the destroys of locks and conditions, each by its Seq, that nothing in this run orders after the
+// last exclusive release of the lock, or the last notification of the condition, at most 256. An inferred destroy orders nothing and is not among them,
 // nor is one after lost events.
 func (a *Analysis) Destroys() []uint64 { return a.destroys }
 
@@ -224,8 +224,8 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 		delete(a.inits, e.Object)
 	}
 	if l := a.locks.remove(e.Object); l != nil {
-		if !inferred && l.write.clock != 0 && !t.knows(&l.write) && !a.uncertain && len(a.destroys) < maxDestroys {
-			a.destroys = append(a.destroys, e.Seq)
+		if !inferred && l.write.clock != 0 && !t.knows(&l.write) {
+			a.addDestroy(e)
 		}
 		l.destroy(c, t, inferred)
 	}
@@ -235,7 +235,14 @@ func (a *Analysis) destroy(t *thread, e *event.Event) {
 		a.extra -= max(0, len(v.reports.order)-a.opts.MaxPairs)
 	}
 	if o := a.others.remove(e.Object); o != nil {
-		a.destroyObject(t, o, inferred)
+		a.destroyObject(t, o, e)
+	}
+}
+
+// addDestroy adds a destroy to the result of Destroys.
+func (a *Analysis) addDestroy(e *event.Event) {
+	if !a.uncertain && len(a.destroys) < maxDestroys {
+		a.destroys = append(a.destroys, e.Seq)
 	}
 }
 

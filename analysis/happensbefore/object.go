@@ -12,6 +12,10 @@ type object struct {
 	evicted bool   // it may have been used before Shrink evicted it
 	uses    marks  // the last uses, which Destroy comes after
 	order   order.Object
+
+	// The slot and the time of the last notification of a condition; 0: there was none.
+	notifier uint32
+	notified event.Epoch
 }
 
 // eventSet is a set of events that package order identifies by a Ref.
@@ -68,6 +72,9 @@ func (a *Analysis) object(t *thread, e *event.Event) {
 	if order.Synchronises(e.Op) {
 		a.synchronise(t, o, e)
 	}
+	if e.Op == event.Signal || e.Op == event.Broadcast {
+		o.notifier, o.notified = t.slot, t.time
+	}
 	o.use(a, t)
 }
 
@@ -121,8 +128,11 @@ func (o *object) use(a *Analysis, t *thread) {
 	t.tick()
 }
 
-func (a *Analysis) destroyObject(t *thread, o *object, inferred bool) {
-	if !inferred {
+func (a *Analysis) destroyObject(t *thread, o *object, e *event.Event) {
+	if e.Flags&event.Inferred == 0 {
+		if o.notified != 0 && !t.knows(&mark{slot: o.notifier, time: o.notified}) {
+			a.addDestroy(e)
+		}
 		t.joinAll(&a.clocks, o.uses)
 	}
 	o.uses.drop(&a.clocks)

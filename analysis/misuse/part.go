@@ -9,7 +9,7 @@ import (
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
-// Part is an Analysis as a part.Part, which also finds the locks that are destroyed too early in another schedule.
+// Part is an Analysis as a part.Part, which also finds the locks and conditions that are destroyed too early in another schedule.
 type Part struct {
 	part.Base
 	shared *part.Shared
@@ -37,19 +37,20 @@ func (p *Part) Finish(out *part.Outcome) {
 	out.Add(p.destroys()...)
 }
 
-// destroys returns the locks that were destroyed although nothing in this run orders that after the last
-// release by another thread: in another schedule, the thread uses a lock that is no more. If the threads
-// may have synchronised without a record, the release may have come before in every schedule, and there
-// is no finding.
+// destroys returns the locks and conditions that were destroyed although nothing in this run orders that after
+// the last release or notification by another thread: in another schedule, the thread uses an object that is no
+// more. If the threads may have synchronised without a record, the use may have come before in every schedule, and
+// there is no finding.
 func (p *Part) destroys() (out []finding.Finding) {
 	unordered := p.shared.Order.Destroys()
 	if p.misuse.opts.Off || slices.Contains(p.misuse.opts.Except, finding.DestroyUnordered) || len(unordered) == 0 || p.shared.Known.Unseen == nil {
 		return nil
 	}
-	last := map[event.ObjectID]finding.Step{} // the last acquire of each lock, whose call stack is known
+	// The last acquire of each lock, whose call stack is known, and the last notification of each condition.
+	last := map[event.ObjectID]finding.Step{}
 	p.shared.History.Kept(func(e *event.Event) bool {
 		switch {
-		case e.Op == event.Acquire:
+		case e.Op == event.Acquire, e.Op == event.Signal, e.Op == event.Broadcast:
 			last[e.Object] = finding.StepOf(e)
 		case e.Op == event.Destroy && slices.Contains(unordered, e.Seq):
 			if r, ok := last[e.Object]; ok && r.Thread != e.Thread {

@@ -231,7 +231,10 @@ func (s *schedules) waitsFor(x *scheduleState, t int) (line, other int) {
 		return 0, 0
 	}
 	line = s.of[t][n]
-	if slices.ContainsFunc(s.needs[line], func(i int) bool { return s.lines[i].op == "fork" && !s.executed(x, i) }) {
+	begins := traceLine{op: "fork", on: fmt.Sprintf("T%d", t)}
+	if slices.ContainsFunc(s.needs[line], func(i int) bool {
+		return s.lines[i].op == begins.op && s.lines[i].on == begins.on && !s.executed(x, i)
+	}) {
 		return 0, 0 // it has not begun
 	}
 	switch l := s.lines[line]; {

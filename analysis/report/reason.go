@@ -179,7 +179,7 @@ var sentences = map[reason.What]string{
 	reason.PerhapsLeft:       "all threads had arrived, and the other one may have left the barrier by then, though its call had not returned",
 	reason.PerhapsOnPurpose:  "it may hold the lock on purpose, so that no other thread changes what the lock guards while the process ends",
 	reason.PerhapsUnused:     "the program may never touch the lock again: no thread was seen to unlock it after that",
-	reason.PerhapsToldUnused: "something that was not observed may have told the thread that the lock is used no more",
+	reason.PerhapsToldUnused: "something that was not observed may have told the thread that the object is used no more",
 
 	reason.SearchEnded:    "the search for cycles of locks ended after %d {step|steps}, at cycles of $length threads",
 	reason.LongerCycles:   "cycles of more than $length threads were not looked for",

@@ -173,3 +173,20 @@ func TestMisuseText(t *testing.T) {
 		}
 	}
 }
+
+// TestDestroyUnordered checks that a condition is found which nothing keeps from being destroyed before a signal, and not in
+// its twin, whose signal comes before the release of the mutex; also in the trace.
+func TestDestroyUnordered(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "signal_late.c", "-O1", "-g", "-pthread")
+	trace := filepath.Join(t.TempDir(), "run.trace")
+	_, r := reported(t, "exec", "--record", trace, "--", program)
+	if len(r.Findings) != 1 || r.Findings[0].Rule != "destroy-unordered" || r.Findings[0].Confidence != "likely" || !slices.Equal(r.Findings[0].Objects, []string{"done"}) {
+		t.Errorf("findings: %q, want that the condition may be destroyed too early", r.summary())
+	}
+	_, again := reported(t, "analyze", trace)
+	wantSummary(t, again, r.summary())
+	_, twin := reported(t, "exec", "--", program, "within")
+	wantSummary(t, twin, "")
+}
