@@ -1,7 +1,7 @@
 package ptrace
 
 import (
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
@@ -25,7 +25,7 @@ const heldArg = "__tracepredict-held"
 // descriptors of any other number, from 3 on.
 type heldFDs struct {
 	start int // one byte: become the program; end of file: the tool has ended
-	plan  int // the Plan, as JSON
+	plan  int // the Plan, in a form that keeps arguments which are no UTF-8
 	fail  int // heldReady, then why exec failed; a successful exec closes it
 }
 
@@ -94,7 +94,7 @@ func becomeProgram(fds heldFDs) error {
 		return fmt.Errorf("the tool is gone: %w", err)
 	}
 	var plan Plan
-	if err := json.NewDecoder(os.NewFile(uintptr(fds.plan), "plan")).Decode(&plan); err != nil {
+	if err := gob.NewDecoder(os.NewFile(uintptr(fds.plan), "plan")).Decode(&plan); err != nil {
 		return fmt.Errorf("read what to run: %w", err)
 	}
 	if n, err := os.NewFile(uintptr(fds.start), "go").Read(make([]byte, 1)); n != 1 {
@@ -154,7 +154,7 @@ func Start(plan Plan, stdout *os.File) (*Held, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a process for %s: %w", plan.Path, err)
 	}
-	err = json.NewEncoder(planW).Encode(plan)
+	err = gob.NewEncoder(planW).Encode(plan)
 	planW.Close()
 	if err != nil {
 		return nil, fmt.Errorf("tell a process to become %s: %w", plan.Path, err)

@@ -638,3 +638,19 @@ func TestSignalThatEndedTheProgram(t *testing.T) {
 		t.Errorf("a program that ended by itself: %s", c.err.String())
 	}
 }
+
+// TestExecBytes checks that names and arguments of a program that are no UTF-8 reach it as they are.
+func TestExecBytes(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := filepath.Join(t.TempDir(), "b\xff")
+	if err := os.Link(build(t, "gcc", "seldom.c", "-O1", "-pthread"), program); err != nil {
+		t.Skip(err)
+	}
+	_, r := reported(t, "exec", "--watch-shared=off", "--", program)
+	wantSummary(t, r, "")
+	c := startTool(t, childOptions{}, "exec", "--", "/bin/echo", "a\xffb")
+	if c.wait(); c.out.String() != "a\xffb\n" {
+		t.Errorf("the program printed %q", c.out.String())
+	}
+}
