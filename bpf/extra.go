@@ -38,3 +38,6 @@ func (r *TracepredictRecord) Asked() uint64 { return r.Extra }
 
 // ByItself returns whether the thread of an OpName has given itself the name; 0: another one has.
 func (r *TracepredictRecord) ByItself() uint64 { return r.Extra }
+
+// Token returns what a call on an eventfd, or on a set of semaphores of System V, does; see EventfdToken and SemOne.
+func (r *TracepredictRecord) Token() uint64 { return r.Extra }

@@ -11,6 +11,7 @@
 #include "asks.h"
 #include "message.h"
 #include "notices.h"
+#include "pause.h"
 #include "thread.h"
 #include "waking.h"
 
@@ -44,6 +45,7 @@ int on_call_in(struct raw_args *ctx)
 		call.send.kind = CHANNEL_UNSEEN;
 		io_record(&call, thread, 0, OP_SEND);
 	}
+	pause_entered(thread, &a);
 	notice_entered(thread, &a);
 	if (asking)
 		change_entered(thread, &a);
@@ -51,6 +53,8 @@ int on_call_in(struct raw_args *ctx)
 		return 0;
 	if (call.receive.key)
 		io_record(&call, thread, most(&a), OP_RECEIVE);
+	if (is_eventfd(&call.send))
+		on_eventfd(&call, &a, thread, true);
 	if (call.send.key) {
 		io_record(&call, thread, most(&a), OP_SEND);
 		if (any_kin)
@@ -92,6 +96,10 @@ int on_call_out(struct raw_args *ctx)
 		flags |= REC_FAILED;
 	if (call.receive.key && any_kin && result >= 0)
 		receives_from_kin(thread, &call.receive);
+	if (is_eventfd(&call.receive)) {
+		read_call(&a, ctx->args[0], false);
+		on_eventfd(&call, &a, thread, false);
+	}
 	if (call.receive.key)
 		io_record(&call, thread, call.copies && result > 0 ? 0 : result,
 			flags << 8 | OP_RECEIVE);

@@ -5,6 +5,7 @@
 #ifndef TRACEPREDICT_MESSAGE_H
 #define TRACEPREDICT_MESSAGE_H
 
+#include "callstack.h"
 #include "channel.h"
 #include "futexop.h"
 #include "ringbuf.h"
@@ -15,11 +16,11 @@
 /* A call between its entry and its return. */
 struct io_call {
 	struct channel send, receive;
-	__u64 ip, caller; /* of a futex call */
-	__s32 to;         /* the descriptor that it sends to */
+	__u64 ip, caller; /* of a futex call; of an eventfd, ip is extra of its record */
+	__s32 to, from;   /* the descriptors that it sends to and receives from */
 	__u32 copies;     /* what it receives stays where it is */
 	__u32 shuts;      /* it ends what comes in at its own end, for other threads there */
-	__u32 pad;
+	__u32 stack;      /* call stack ID, of a call on an eventfd */
 };
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -55,6 +56,7 @@ static __always_inline bool splices(__u64 nr)
 }
 
 #define O_ACCMODE 3
+#define FILE_NONBLOCK 04000
 #define STDERR 2
 #define SHUT_WR 1
 
@@ -141,8 +143,10 @@ static __always_inline bool io_call_of(struct io_call *call, struct io_args *a)
 		if (splices(a->nr))
 			call->send.kind |= CHANNEL_TIGHT;
 	}
-	if (from >= 0)
+	if (from >= 0) {
 		find_channel(&call->receive, from, false);
+		call->from = from;
+	}
 	return call->send.key || call->receive.key;
 }
 
@@ -167,6 +171,42 @@ static __always_inline __u64 most(struct io_args *a)
 	return UNBOUNDED;
 }
 
+struct eventfd_ctx {
+	__u64 count;
+} CORE;
+
+/* Adds to a call on an eventfd what its record has. sends: it is about to add; otherwise it has taken. Not static, so
+ * that the verifier judges it once. */
+__noinline int on_eventfd(struct io_call *call, struct io_args *a, __u64 thread, bool sends)
+{
+	struct eventfd_ctx *ctx;
+	struct file *f;
+	__u64 moved = 0;
+	__s32 fd;
+
+	if (!call || !a)
+		return 0;
+	fd = sends ? call->to : call->from;
+	call->stack = call_stack(thread);
+	call->ip = (__u64)(fd + 1) << EVENTFD_NUMBER;
+	if (a->nr != (sends ? CALL_WRITE : CALL_READ))
+		return 0;
+	f = file_of(fd);
+	if (!f || !bpf_core_type_exists(struct eventfd_ctx) ||
+		BPF_CORE_READ(f, f_flags) & FILE_NONBLOCK)
+		return 0;
+	ctx = BPF_CORE_READ(f, private_data);
+	bpf_probe_read_user(&moved, sizeof(moved), (void *)a->arg[1]);
+	if (moved == 1 && !BPF_CORE_READ(ctx, count))
+		call->ip |= EVENTFD_TOKEN;
+	return 0;
+}
+
+static __always_inline bool is_eventfd(struct channel *c)
+{
+	return c->key && c->kind == CHANNEL_EVENTFD;
+}
+
 static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes, __u32 what)
 {
 	struct channel *c;
@@ -176,6 +216,7 @@ static __noinline int io_record(struct io_call *call, __u64 thread, __u64 bytes,
 	c = (what & 0xff) == OP_SEND ? &call->send : &call->receive;
 	send(thread, (struct record){.op = what,
 			     .flags = what >> 8,
+			     .stack = call->stack,
 			     .object = c->key,
 			     .value = c->kind == CHANNEL_FUTEX ? call->caller : bytes,
 			     .ip = call->ip,

@@ -56,12 +56,11 @@ static __always_inline void notice_entered(__u64 thread, struct io_args *a)
 	case CALL_SEMTIMEDOP:
 		key = sem_changes(a, false);
 		if (key)
-			notice(thread, a->arg[0] + 1, key, OP_SEND, CHANNEL_SEMAPHORE);
+			sem_notice(thread, a, key, OP_SEND);
 		break;
 	case CALL_SEMCTL:
 		if (a->arg[2] == SETVAL || a->arg[2] == SETALL || a->arg[2] == IPC_RMID)
-			notice(thread, a->arg[0] + 1, SEM_UP | SEM_DOWN, OP_SEND,
-				CHANNEL_SEMAPHORE);
+			sem_notice(thread, a, SEM_UP | SEM_DOWN, OP_SEND);
 		break;
 	case CALL_FLOCK:
 	case CALL_FCNTL:
@@ -142,7 +141,7 @@ static __always_inline bool notice_left(__u64 thread, struct io_args *a, __s64 r
 	case CALL_SEMTIMEDOP:
 		key = sem_changes(a, true);
 		if (key && (result == 0 || result == -EIDRM))
-			notice(thread, a->arg[0] + 1, key, CAME, CHANNEL_SEMAPHORE);
+			sem_notice(thread, a, key, CAME);
 		return true;
 	case CALL_FLOCK:
 	case CALL_FCNTL:

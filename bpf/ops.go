@@ -103,8 +103,12 @@ const (
 	// OpName: the thread gets another name: its bytes are object and value. By_itself is 0 if another
 	// one gave it
 	OpName Op = 56
+	// OpPause: The thread is about to sleep until a signal handler has run, by a call that takes no
+	// mask of signals. RecLeave: that handler, and any that interrupted it, has returned to the code
+	// behind the call.
+	OpPause Op = 57
 
-	numOps Op = 57
+	numOps Op = 58
 )
 
 // opNames has the names of operations.
@@ -166,6 +170,7 @@ var opNames = [numOps]string{
 	"interpreter-release",
 	"verdict",
 	"name",
+	"pause",
 }
 
 // ChannelKind is enum channel_kind of record.h. What threads hand each other messages through.
@@ -220,6 +225,23 @@ const (
 	// ChannelOfFD: The number of low bits of the kind of a ChannelEpoll; the others are the kind of the
 	// channel whose descriptor is in the set.
 	ChannelOfFD ChannelKind = 16
+)
+
+// Constants of record.h: extra of a ChannelEventfd.
+const (
+	// EventfdToken: The call takes the only unit, or gives one where there is none, and would wait for
+	// it.
+	EventfdToken  = 1
+	EventfdNumber = 1 // the bits below one more than the descriptor
+)
+
+// Constants of record.h: extra of a ChannelSemaphore: one more than the number of the semaphore, if
+// the call is about one; 0: about several.
+const (
+	SemOne  = 0xffff
+	SemBy   = 16 // the bits below by how much the value goes up or down, or what it is set to
+	SemSet  = 32 // the bit that says that the value is set
+	SemOnce = 33 // the bit that says that the call does not wait, or with a time limit
 )
 
 // AskedKind is enum asked_kind of record.h. What the key of a ChannelAsked is of, in its low three

@@ -102,6 +102,9 @@ enum op {
 	 * of its body, extra the other thread that is bound to it; 0: none is. */
 	OP_VERDICT,
 	OP_NAME, /* the thread gets another name: its bytes are object and value. By_itself is 0 if another one gave it */
+	/* The thread is about to sleep until a signal handler has run, by a call that takes no mask of signals. REC_LEAVE:
+	 * that handler, and any that interrupted it, has returned to the code behind the call. */
+	OP_PAUSE,
 };
 
 /* What threads hand each other messages through. */
@@ -153,6 +156,22 @@ enum channel_kind {
 	/* The number of low bits of the kind of a CHANNEL_EPOLL; the others are the kind of the channel whose
 	 * descriptor is in the set. */
 	CHANNEL_OF_FD = 16,
+};
+
+/* extra of a CHANNEL_EVENTFD. */
+enum {
+	/* The call takes the only unit, or gives one where there is none, and would wait for it. */
+	EVENTFD_TOKEN = 1,
+	EVENTFD_NUMBER = 1, /* the bits below one more than the descriptor */
+};
+
+/* extra of a CHANNEL_SEMAPHORE: one more than the number of the semaphore, if the call is about one; 0: about several. */
+enum {
+	SEM_ONE = 0xffff,
+	SEM_BY =
+		16, /* the bits below by how much the value goes up or down, or what it is set to */
+	SEM_SET = 32,  /* the bit that says that the value is set */
+	SEM_ONCE = 33, /* the bit that says that the call does not wait, or with a time limit */
 };
 
 /* What the key of a CHANNEL_ASKED is of, in its low three bits. */
@@ -237,6 +256,7 @@ struct record {
 		__u64 entered;   /* OP_JOIN, after it returned: the time of its entry */
 		__u64 allocated; /* OP_ALLOC with REC_PAST: the time at which the thread made it */
 		__u64 ip; /* OP_TOUCH: the instruction pointer; of a futex: the instruction behind the call */
+		__u64 token; /* of an eventfd or a set of semaphores: see EVENTFD_TOKEN, SEM_ONE */
 		/* Of a use or destroy of a condition: bit 2 if it is marked as destroyed; if the site says so,
 		 * bit 0 if processes share it, and from bit 3 on how many threads wait. Of a destroy of a
 		 * mutex: all of 32 bits if it is marked as destroyed. */

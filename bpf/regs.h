@@ -13,6 +13,7 @@ struct pt_regs {
 	unsigned long ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
 };
 #define REG_SP(ctx) ((ctx)->sp)
+#define SYSCALL_NUMBER(user) ((__s64)(user)->orig_ax)
 #define REG_IP(ctx) ((ctx)->ip)
 #define REG_RESULT(ctx) ((ctx)->ax)
 
@@ -108,6 +109,7 @@ struct pt_regs {
 	__u64 sp, pc, pstate;
 };
 #define REG_SP(ctx) ((ctx)->sp)
+#define SYSCALL_NUMBER(user) ((__s64)(user)->regs[8])
 #define REG_IP(ctx) ((ctx)->pc)
 #define REG_RESULT(ctx) ((ctx)->regs[0])
 

@@ -6,7 +6,9 @@
 #ifndef TRACEPREDICT_SIGNAL_H
 #define TRACEPREDICT_SIGNAL_H
 
+#include "callstack.h"
 #include "notice.h"
+#include "pause.h"
 #include "syscall.h"
 #include "thread.h"
 #include "waking.h"
@@ -72,7 +74,11 @@ int on_signal_sent(struct signal_args *ctx)
 	if (!to &&
 		code > 0) /* to a process that is not observed, by the kernel: as to who traces this one */
 		return 0;
-	notice(thread, sig, to << 32 | (group || !to ? 0 : task_id(task)), OP_SEND, CHANNEL_SIGNAL);
+	send(thread, (struct record){.op = OP_SEND,
+			     .stack = call_stack(thread),
+			     .object = sig,
+			     .value = to << 32 | (group || !to ? 0 : task_id(task)),
+			     .result = CHANNEL_SIGNAL});
 	if (!target_of(task))
 		wakes(thread, call_of(bpf_get_current_task_btf()), BPF_CORE_READ(task, pid), 0);
 	return 0;
@@ -90,6 +96,7 @@ int on_signal_came(struct signal_args *ctx)
 	bpf_probe_read_kernel(&handler, sizeof(handler), (void *)ctx->args[2]);
 	if (handler <= SIG_IGN) /* what runs no handler does not notify the program */
 		return 0;
+	pause_interrupted(thread);
 	notice(thread, sig, of_timer(sig, signal_code(ctx->args[1])) ? FROM_TIMER : 0, CAME,
 		CHANNEL_SIGNAL);
 	return 0;

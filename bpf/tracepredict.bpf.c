@@ -44,6 +44,8 @@
  *                          descriptor.h, child.h
  *   asks.h                 loops that wait by asking
  *   waking.h               on_waking: who wakes a thread
+ *   pause.h                threads that sleep until a signal handler has run
+ *   callstack.h            call stacks of threads in system calls
  *   signal.h               on_signal_sent, on_signal_came: signals
  *   tracing.h              on_ptrace: programs that trace
  *   hold.h                 holding a thread for its tracer, the tool

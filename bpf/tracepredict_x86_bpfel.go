@@ -227,9 +227,11 @@ type TracepredictIoCall struct {
 	Ip     uint64
 	Caller uint64
 	To     int32
+	From   int32
 	Copies uint32
 	Shuts  uint32
-	Pad    uint32
+	Stack  uint32
+	_      [4]byte
 }
 
 type TracepredictKernelCall struct {
@@ -670,6 +672,7 @@ const (
 	TracepredictMapLockedFiles       = "locked_files"
 	TracepredictMapLost              = "lost"
 	TracepredictMapNewObject         = "new_object"
+	TracepredictMapPauses            = "pauses"
 	TracepredictMapPendingReturns    = "pending_returns"
 	TracepredictMapReadings          = "readings"
 	TracepredictMapRingBuffers       = "ring_buffers"
@@ -903,6 +906,7 @@ type TracepredictMapSpecs struct {
 	LockedFiles    *ebpf.MapSpec `ebpf:"locked_files"`
 	Lost           *ebpf.MapSpec `ebpf:"lost"`
 	NewObject      *ebpf.MapSpec `ebpf:"new_object"`
+	Pauses         *ebpf.MapSpec `ebpf:"pauses"`
 	PendingReturns *ebpf.MapSpec `ebpf:"pending_returns"`
 	Readings       *ebpf.MapSpec `ebpf:"readings"`
 	RingBuffers    *ebpf.MapSpec `ebpf:"ring_buffers"`
@@ -1062,6 +1066,7 @@ type TracepredictMaps struct {
 	LockedFiles    *ebpf.Map `ebpf:"locked_files"`
 	Lost           *ebpf.Map `ebpf:"lost"`
 	NewObject      *ebpf.Map `ebpf:"new_object"`
+	Pauses         *ebpf.Map `ebpf:"pauses"`
 	PendingReturns *ebpf.Map `ebpf:"pending_returns"`
 	Readings       *ebpf.Map `ebpf:"readings"`
 	RingBuffers    *ebpf.Map `ebpf:"ring_buffers"`
@@ -1116,6 +1121,7 @@ func (m *TracepredictMaps) Close() error {
 		m.LockedFiles,
 		m.Lost,
 		m.NewObject,
+		m.Pauses,
 		m.PendingReturns,
 		m.Readings,
 		m.RingBuffers,

@@ -55,7 +55,6 @@ static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
 #define SOURCE(regs) ((regs)->si)
 #define DEST(regs) ((regs)->di)
 #define COUNT(regs) ((regs)->cx)
-#define SYSCALL_NUMBER(user) ((__s64)(user)->orig_ax)
 /* How probes without an exception enter the kernel. */
 #define IS_PROBE(nr) ((nr) == 335 || (nr) == 336)
 #elif defined(__TARGET_ARCH_arm64)
@@ -63,7 +62,6 @@ static __always_inline __u64 stepped_from(struct task_struct *task, __u64 ip)
 #define SOURCE(regs) 0
 #define DEST(regs) 0
 #define COUNT(regs) 0
-#define SYSCALL_NUMBER(user) ((__s64)(user)->regs[8])
 #define IS_PROBE(nr) false
 #endif
 

@@ -398,6 +398,8 @@ func (o *Observer) dispatch(t *thread, r *bpf.Record, args *[event.MaxArgs]uint6
 		o.locks.madeConsistent(t, r)
 	case bpf.OpCreate, bpf.OpFork, bpf.OpExit, bpf.OpJoin, bpf.OpDetach, bpf.OpCancel, bpf.OpUnwind, bpf.OpExec, bpf.OpTask:
 		o.threadCall(t, r)
+	case bpf.OpPause:
+		o.pauses(t, r)
 	case bpf.OpKeyCreate, bpf.OpKeyDelete:
 		o.messages.threadKey(t, r)
 	case bpf.OpRead, bpf.OpWrite, bpf.OpUpdate:

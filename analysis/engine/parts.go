@@ -4,6 +4,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/bind"
 	"github.com/tracepredict/tracepredict/analysis/deadlock"
 	"github.com/tracepredict/tracepredict/analysis/hang"
+	"github.com/tracepredict/tracepredict/analysis/missed"
 	"github.com/tracepredict/tracepredict/analysis/misuse"
 	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/analysis/race"
@@ -28,6 +29,7 @@ func newParts(shared *part.Shared, o *Options) (p parts) {
 		deadlock.New(shared, o.deadlocks()),
 		p.race,
 		misuse.NewPart(shared, o.Misuse),
+		part.Of(missed.New()),
 	}
 	if o.Specification != nil {
 		p.all = append(p.all, bind.NewPart(o.Specification, shared))

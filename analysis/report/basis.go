@@ -25,6 +25,8 @@ func ConfidenceText(f *Finding) string {
 		return "a checked schedule leads to it" + orderText(f.Order)
 	case f.Confidence == finding.Likely && f.Kind == finding.Misuse:
 		return "this run did it, but what was not observed could make it correct"
+	case f.Confidence == finding.Likely && f.NoCycle && len(f.Witness) == 0:
+		return "nothing orders what woke the thread in this run after the beginning of its sleep, but what was not observed could wake it"
 	case f.Confidence == finding.Likely:
 		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what was not observed could forbid that schedule"
 	case len(f.Witness) > 0 && !f.Unrecorded:

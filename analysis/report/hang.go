@@ -22,6 +22,8 @@ func waitsFor(s Step) string {
 		return "waits on " + Quoted(s.Object)
 	case s.Op == event.BarrierArrive:
 		return "waits at " + Quoted(s.Object)
+	case s.Op == event.Pause:
+		return "sleeps"
 	case s.Op == event.OnceEnter:
 		return "waits until " + Quoted(s.Object) + " is initialised"
 	}
@@ -44,7 +46,7 @@ func readers(s Step) string {
 // whose lock was never released.
 func (n Names) noCycle(f *Finding) string {
 	s := f.Evidence[0]
-	if len(f.Witness) > 0 {
+	if len(f.Witness) > 0 || s.Op == event.Pause {
 		return n.alone(f)
 	}
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
@@ -71,10 +73,14 @@ func (n Names) alone(f *Finding) string {
 	if f.HasTimeout {
 		until = "until it gives up"
 	}
-	wait := strings.Replace(waitsFor(s), "waits", "can wait", 1)
+	wait := strings.NewReplacer("waits", "can wait", "sleeps", "can sleep").Replace(waitsFor(s))
 	text := fmt.Sprintf("T%d %s%s %s", s.Thread, wait, prefixed(" at ", n.At(s.Stack)), until)
-	for _, l := range f.Lost {
-		return text + fmt.Sprintf(": T%d signals %s%s before T%d waits", l.Thread, Quoted(l.Object), prefixed(" at ", n.At(l.Stack)), s.Thread)
+	if len(f.Lost) > 0 {
+		l, missed := f.Lost[0], ": T%d signals %s%s before T%d waits"
+		if s.Op == event.Pause {
+			missed = ": T%d sends it %s%s before T%d sleeps"
+		}
+		return text + fmt.Sprintf(missed, l.Thread, Quoted(l.Object), prefixed(" at ", n.At(l.Stack)), s.Thread)
 	}
 	if !s.Op.IsAcquire() {
 		return text + ": another thread takes its signal, and waits again"

@@ -133,6 +133,7 @@ var sentences = map[reason.What]string{
 	reason.AskChanged:       "$thread went on after $call of $other, which changed what it asked for ($words): that probably keeps the two sides apart in other schedules too",
 	reason.SeveralProcesses: "the threads are of several processes, which may wait for each other by what is not recorded: a signal, a file, memory that they map",
 	reason.Helped:           "a signal handler, a timer or another process may end a wait, and it is not known whether there is one",
+	reason.AnotherSignal:    "another signal may come, or this one be sent again, by what is not known",
 	reason.Handlers:         "the program has signal handlers, and one of them may end a wait",
 	reason.TimedWait:        "a wait has a time limit, after which its thread may let the others go on",
 	reason.TimedCycle:       "a wait of this cycle has a time limit, after which its thread may let the others go on",

@@ -156,6 +156,10 @@ func verbs(o event.Op) string {
 		return "waits to receive from"
 	case event.ReceiveFailed:
 		return "finds nothing in"
+	case event.Pause:
+		return "sleeps until a signal comes"
+	case event.Resume:
+		return "goes on after a signal"
 	}
 	return o.String()
 }

@@ -26,6 +26,8 @@ var kinds = []struct{ prefix, goType, base string }{
 	{"ANY_", "", ""},
 	{"DOUBT_", "Doubt", "uint64"},
 	{"ASKED_", "AskedKind", "uint64"},
+	{"EVENTFD_", "", ""},
+	{"SEM_", "", ""},
 	{"GIVEN_", "GivenUp", "uint32"},
 	{"INPUT_", "InputKind", "uint8"},
 	{"BODY_", "BodyKind", "uint8"},

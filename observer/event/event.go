@@ -154,6 +154,11 @@ const (
 	// last event. Peer is the other thread that it is bound to; 0: none is. It orders nothing.
 	Violated
 
+	// Pause: the thread is about to sleep until a signal handler has run in it, by a call that lets no blocked signal in, as
+	// pause(2). Resume: that handler has returned, and the thread goes on behind the call. Neither orders anything.
+	Pause
+	Resume
+
 	NumOps
 )
 
@@ -264,7 +269,8 @@ const (
 	// be searched.
 	Untyped
 	// Takes: this Update found 0 and left another value, by an instruction that would have left no other value had
-	// it found none: an exchange or a compare-and-exchange, as of a lock that is acquired.
+	// it found none: an exchange or a compare-and-exchange, as of a lock that is acquired. This Receive has taken the only
+	// unit of an eventfd or of a semaphore of System V, and would have waited for it; this Send gives the only unit.
 	Takes
 	// Repeated: of an Update with Takes, the code repeats the attempt, and does nothing else, until it finds 0. Of a
 	// Read, it is a part of such an attempt, which goes on whatever was read.
@@ -414,7 +420,7 @@ var opNames = [NumOps]string{
 	"once-enter", "once-done", "once-leave", "init", "destroy", "hole", "call", "return",
 	"send", "sent", "receive", "receiving", "receive-failed", "holds", "blocked",
 	"release-unheld", "join-failed", "use-destroyed", "detach-again", "acquire-again", "release-inconsistent",
-	"destroy-again", "quit-holding", "named", "violated",
+	"destroy-again", "quit-holding", "named", "violated", "pause", "resume",
 }
 
 // String returns the operation's name as the reports and traces spell it.

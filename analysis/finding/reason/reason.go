@@ -131,6 +131,7 @@ const (
 	AskChanged       What = "ask-changed"       // Call of Other changed what Thread asked for: Words
 	SeveralProcesses What = "several-processes" // the threads are of several processes
 	Helped           What = "helped"            // a handler, a timer or a process may end a wait
+	AnotherSignal    What = "another-signal"    // another signal may come, or the signal may be sent again
 	Handlers         What = "handlers"          // the program has handlers, and one may end a wait
 	TimedWait        What = "timed-wait"        // a wait has a time limit
 	TimedCycle       What = "timed-cycle"       // a wait of the cycle has a time limit
