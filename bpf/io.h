@@ -51,6 +51,8 @@ int on_call_in(struct raw_args *ctx)
 		change_entered(thread, &a);
 	if (!io_call_of(&call, &a))
 		return 0;
+	if (is_eventfd(&call.receive))
+		call.ip = (__u64)(call.from + 1) << EVENTFD_NUMBER;
 	if (call.receive.key)
 		io_record(&call, thread, most(&a), OP_RECEIVE);
 	if (is_eventfd(&call.send))

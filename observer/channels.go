@@ -247,6 +247,12 @@ func (ms *messages) newChannel(t *thread, r *bpf.Record, kind bpf.ChannelKind) *
 		obj.Name = fmt.Sprintf("pipe:[%d]", r.Object)
 	case bpf.ChannelSignal:
 		obj.Name = fmt.Sprintf("signal %d", r.Object)
+	case bpf.ChannelEventfd:
+		obj.Name = fmt.Sprintf("eventfd %d", int64(r.Token()>>bpf.EventfdNumber)-1)
+	case bpf.ChannelSemaphore:
+		if number := r.Token() & bpf.SemOne; number != 0 {
+			obj.Name = fmt.Sprintf("semaphore %d of set %d", number-1, r.Object-1)
+		}
 	}
 	return &channel{id: ms.names.addObject(obj), kind: kind}
 }
@@ -278,7 +284,16 @@ func (ms *messages) sends(t *thread, r *bpf.Record, c *channel) {
 	ms.markOutside(t, r, c)
 	c.sending = append(c.sending, channelCall{thread: t, bytes: r.Value, begin: c.sent, from: from})
 	ms.position(t, r, event.Send, c, c.sent)
+	ms.markToken(r, c)
 	ms.send()
+}
+
+// markToken marks the event of a call that takes the only unit of an eventfd, or gives one where there is none. Where others
+// may give or take too, nothing is known of that.
+func (ms *messages) markToken(r *bpf.Record, c *channel) {
+	if c.kind == bpf.ChannelEventfd && r.Token()&bpf.EventfdToken != 0 && !ms.inexact {
+		ms.ev.Flags |= event.Takes
+	}
 }
 
 func (ms *messages) sent(t *thread, r *bpf.Record, c *channel) {
@@ -400,6 +415,7 @@ func (ms *messages) received(t *thread, r *bpf.Record, c *channel) {
 		}
 	}
 	ms.position(t, r, event.Receive, c, end)
+	ms.markToken(r, c)
 	ms.send()
 	if stopped {
 		ms.receiveEnds(t, r)

@@ -37,6 +37,9 @@ type notices struct {
 	ends      []channelKey              // of the processes that have ended last
 	children  map[uint32]*childEnds     // by the kernel's ID of the parent
 	struck    map[uint32]run.Cause      // who first sent a signal to a process that is not observed
+	// semaphores are those of System V that were used, and values their values, where these are known.
+	semaphores map[semaphoreName]bool
+	values     map[semaphoreName]int64
 }
 
 // strikes records that a signal was sent to a process that is not observed.
@@ -114,11 +117,7 @@ func (ms *messages) noticeSent(t *thread, r *bpf.Record, kind bpf.ChannelKind) {
 	case bpf.ChannelEpoll:
 		ms.interested(t, r, bpf.ChannelKind(r.Result)>>bpf.ChannelOfFD)
 	case bpf.ChannelSemaphore:
-		for way := uint64(1); way <= 2; way++ {
-			if r.Value&way != 0 {
-				ms.emitSendOn(t, r, semaphoreKey(r, way))
-			}
-		}
+		ms.semaphoreSent(t, r)
 	case bpf.ChannelFileLock:
 		ms.emitSendOn(t, r, ms.lockKey(r))
 	case bpf.ChannelListener:
@@ -136,11 +135,7 @@ func (ms *messages) noticeReceived(t *thread, r *bpf.Record, kind bpf.ChannelKin
 	case bpf.ChannelEpoll:
 		ms.polled(t, r)
 	case bpf.ChannelSemaphore:
-		for way := uint64(1); way <= 2; way++ {
-			if r.Value&way != 0 {
-				ms.emitReceiveFrom(t, r, semaphoreKey(r, way))
-			}
-		}
+		ms.semaphoreReceived(t, r)
 	case bpf.ChannelFileLock:
 		own := ms.lockKey(r)
 		for _, owner := range ms.notices.owners[r.Object] {
@@ -185,11 +180,6 @@ const maxNumbers = 1 << 10
 // numberKey returns the channel of a number of a descriptor.
 func numberKey(r *bpf.Record) channelKey {
 	return channelKey{object: min(r.Object, maxNumbers), kind: bpf.ChannelDescriptor, tgid: r.Tgid}
-}
-
-// semaphoreKey returns the channel of the values of a set of semaphores that go up (1) or down (2).
-func semaphoreKey(r *bpf.Record, way uint64) channelKey {
-	return channelKey{object: r.Object, kind: bpf.ChannelSemaphore, owner: way}
 }
 
 // lockKey returns the channel of the owner of a lock of a file.

@@ -44,6 +44,12 @@ func comes(tid uint32, kind bpf.ChannelKind, object, value uint64) noticeRecord 
 	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: kind, object: object, value: value, leave: true}
 }
 
+// ofSemaphore makes a record one of a single semaphore of a set, by one unit.
+func ofSemaphore(r noticeRecord, number uint64) noticeRecord {
+	r.extra = number + 1 | 1<<bpf.SemBy
+	return r
+}
+
 // enters is the entry of a receive of a byte from a pipe.
 func enters(tid uint32, object uint64) noticeRecord {
 	return noticeRecord{tid: tid, op: bpf.OpReceive, kind: bpf.ChannelPipe, object: object, value: 1}
@@ -111,6 +117,10 @@ func TestNotices(t *testing.T) {
 		{"values of semaphores go up", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 1), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
 		{"values of semaphores go down", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 1)}, false, ""},
 		{"zero is waited for", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 2), comes(12, bpf.ChannelSemaphore, 2, 2)}, true, ""},
+		{"one semaphore goes up", []noticeRecord{ofSemaphore(sends(11, bpf.ChannelSemaphore, 2, 1), 3), ofSemaphore(comes(12, bpf.ChannelSemaphore, 2, 1), 3)}, true, ""},
+		{"another one of the set goes up", []noticeRecord{ofSemaphore(sends(11, bpf.ChannelSemaphore, 2, 1), 4), ofSemaphore(comes(12, bpf.ChannelSemaphore, 2, 1), 3)}, false, ""},
+		{"several go up, and one is waited for", []noticeRecord{sends(11, bpf.ChannelSemaphore, 2, 1), ofSemaphore(comes(12, bpf.ChannelSemaphore, 2, 1), 3)}, true, ""},
+		{"one goes up, and several are waited for", []noticeRecord{ofSemaphore(sends(11, bpf.ChannelSemaphore, 2, 1), 3), comes(12, bpf.ChannelSemaphore, 2, 1)}, true, ""},
 		{"a lock of a file", []noticeRecord{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 2)}, true, ""},
 		{"a lock of one open file", []noticeRecord{sends(11, bpf.ChannelFileLock, 3, 1), comes(12, bpf.ChannelFileLock, 3, 1)}, false, ""},
 		{"the number of a descriptor", []noticeRecord{sends(11, bpf.ChannelDescriptor, 5, 0), comes(12, bpf.ChannelDescriptor, 5, 0)}, true, ""},

@@ -179,7 +179,12 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	if key.To == 0 {
 		to, known2 = from, true
 	}
-	if !known || !known2 || from.Call > 0 || to.Call > 0 || from.TGID != to.TGID {
+	if !known || !known2 || from.TGID != to.TGID {
+		return false, notExamined
+	}
+	called, ok := l.isCalled(from)
+	calledNext, ok2 := l.isCalled(to)
+	if !ok || !ok2 || (called || calledNext) && (key.differs || key.passes) {
 		return false, notExamined
 	}
 	if key.branches {
@@ -192,9 +197,15 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		return true, "" // what the section reads decides nothing of the program
 	}
 	x := l.examiner(int(from.TGID))
-	q := between.Query{From: l.callStack(key.From, from), Last: key.Last, Releases: key.Releases, Unrecorded: l.unrecorded()}
+	q := between.Query{From: l.callStack(key.From, from), FromCall: called, Last: key.Last, Releases: key.Releases, Unrecorded: l.unrecorded()}
+	if called {
+		q.From = l.callOf(x.pid, q.From)
+	}
 	if key.To != 0 {
-		if q.To = l.callStack(key.To, to); len(q.To) == 0 {
+		if q.To, q.ToCall = l.callStack(key.To, to), calledNext; calledNext {
+			q.To = l.callOf(x.pid, q.To)
+		}
+		if len(q.To) == 0 {
 			return false, notExamined
 		}
 		q.Access = l.isAccess(to)
@@ -222,6 +233,28 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 		text += x.whyUnrecorded(reason, key.Span)
 	}
 	return ok, text
+}
+
+// isCalled reports whether an event is a system call that no probe saw; ok is false if it is an access by the kernel.
+func (l *Link) isCalled(at observer.Stack) (called, ok bool) {
+	called = at.Call > 0 && l.Session.Site(at.Site) == nil
+	return called, called || at.Call == 0
+}
+
+// callOf returns the call stack of a system call from the outermost frame of the C library on that leads to it; nil if the
+// program made the call itself.
+func (l *Link) callOf(pid int, stack []uint64) []uint64 {
+	for i, pc := range stack {
+		seg, ok := l.process.Segment(pid, pc)
+		if ok && strings.HasPrefix(seg.Module.Bin.SOName(), "libc.") {
+			continue
+		}
+		if !ok || i == 0 {
+			return nil
+		}
+		return stack[i-1:]
+	}
+	return nil
 }
 
 // isAccess reports whether an event is an access that the instruction at its call stack is sure to make. Of an access

@@ -14,6 +14,8 @@
 // none of these, or whose value is not known, makes the variable an atomic one for the whole run, with all that it
 // orders.
 //
+// Channels may be used as locks too; see channel.go.
+//
 // The package knows no code and no process. Memory is bounded by the atomic variables that are live, and those that are locks.
 package lockword
 
@@ -28,9 +30,10 @@ const kind = event.KindSpin
 
 // Finder finds the variables that are used as locks. The zero value is ready to use.
 type Finder struct {
-	words map[event.ObjectID]*word
-	held  map[event.ThreadID]int // number of words that a thread holds
-	locks map[event.ObjectID]bool
+	words   map[event.ObjectID]*word
+	held    map[event.ThreadID]int // number of words that a thread holds
+	locks   map[event.ObjectID]bool
+	permits map[event.ObjectID]*permit // by channel
 }
 
 // word is the state of one variable.
@@ -52,13 +55,20 @@ func (f *Finder) Event(e *event.Event) {
 	switch {
 	case e.Op.IsAccess():
 		f.access(e)
+	case e.Kind == event.KindChannel:
+		f.channel(e)
 	case e.Op == event.Destroy:
 		f.end(e.Object)
-	case e.Op == event.End && f.held[e.Thread] > 0 && e.Flags&event.WithProcess == 0:
+	case e.Op == event.End && e.Flags&event.WithProcess == 0:
+		f.leave(e.Thread)
+		if f.held[e.Thread] == 0 {
+			return
+		}
 		for _, w := range f.words {
 			w.other = w.other || w.holder == e.Thread && !w.open
 		}
 	case e.Op == event.Hole:
+		f.leave(e.Thread)
 		for _, w := range f.words {
 			w.other = w.other || w.holder == e.Thread // it may have been released
 		}
@@ -77,7 +87,7 @@ func (f *Finder) access(e *event.Event) {
 		}
 		w = &word{}
 		if f.words == nil {
-			f.words, f.held, f.locks = map[event.ObjectID]*word{}, map[event.ThreadID]int{}, map[event.ObjectID]bool{}
+			f.words, f.held = map[event.ObjectID]*word{}, map[event.ThreadID]int{}
 		}
 		f.words[e.Object] = w
 	}
@@ -116,6 +126,9 @@ func (f *Finder) end(id event.ObjectID) {
 	}
 	f.count(w.holder, -1)
 	if w.isLock() && (w.holder == 0 || w.open) {
+		if f.locks == nil {
+			f.locks = map[event.ObjectID]bool{}
+		}
 		f.locks[id] = true
 	}
 	delete(f.words, id)
@@ -133,13 +146,26 @@ func (f *Finder) Any() bool {
 			return true
 		}
 	}
+	for _, p := range f.permits {
+		if p.isLock() {
+			return true
+		}
+	}
 	return false
 }
 
-// Locks returns the variables that the run used as locks. The run must have ended.
+// Locks returns the variables and channels that the run used as locks. The run must have ended.
 func (f *Finder) Locks() map[event.ObjectID]bool {
+	if f.locks == nil {
+		f.locks = map[event.ObjectID]bool{}
+	}
 	for id, w := range f.words {
 		if w.isLock() {
+			f.locks[id] = true
+		}
+	}
+	for id, p := range f.permits {
+		if p.isLock() {
 			f.locks[id] = true
 		}
 	}
@@ -274,6 +300,11 @@ func (w *word) take(e *event.Event) use {
 type Rewriter struct {
 	locks map[event.ObjectID]bool
 	words map[event.ObjectID]*word
+	// permits has the channels, stored those on which something was sent before the first acquisition when there were
+	// several threads, and unheard those whose events go.
+	permits         map[event.ObjectID]*permit
+	stored, unheard map[event.ObjectID]bool
+	begun           int // threads
 	// inits has the call stacks of the stores before the first acquisition.
 	inits map[event.ObjectID]event.StackID
 	// at has the call stacks of accesses that became events of locks; false: not all accesses there did.
@@ -287,15 +318,22 @@ type seen struct {
 	thread event.ThreadID
 }
 
-// NewRewriter returns a Rewriter for a run with these locks.
-func NewRewriter(locks map[event.ObjectID]bool) *Rewriter {
-	return &Rewriter{locks: locks, words: map[event.ObjectID]*word{}, inits: map[event.ObjectID]event.StackID{}, at: map[event.StackID]bool{}, saw: map[seen]bool{}}
+// NewRewriter returns a Rewriter for a run with these locks, and these channels from which nobody received (Unheard).
+func NewRewriter(locks, unheard map[event.ObjectID]bool) *Rewriter {
+	return &Rewriter{locks: locks, unheard: unheard, stored: map[event.ObjectID]bool{}, words: map[event.ObjectID]*word{}, permits: map[event.ObjectID]*permit{}, inits: map[event.ObjectID]event.StackID{}, at: map[event.StackID]bool{}, saw: map[seen]bool{}}
 }
 
 // Rewrites reports whether the event is an access of one of the locks. Those of the past, before all others, stay.
 func (r *Rewriter) Rewrites(e *event.Event) bool {
 	switch {
-	case len(r.locks) == 0 || !e.Op.IsAccess():
+	case len(r.locks) == 0:
+		return false
+	case e.Kind == event.KindChannel:
+		return r.locks[e.Object] || r.unheard[e.Object]
+	case !e.Op.IsAccess():
+		if e.Op == event.Begin {
+			r.begun++
+		}
 		return false
 	case e.Flags&event.Past != 0:
 		if e.Op == event.Write && r.locks[e.Object] {
@@ -351,6 +389,9 @@ func (r *Rewriter) Stacks() []event.StackID {
 
 // Rewrite appends to out the events that stand for an access of a lock, in the order of the run: none, one or two.
 func (r *Rewriter) Rewrite(out []event.Event, e *event.Event) []event.Event {
+	if e.Kind == event.KindChannel {
+		return r.rewriteChannel(out, e)
+	}
 	w := r.words[e.Object]
 	if w == nil {
 		w = &word{}

@@ -43,7 +43,7 @@ func plain(e event.Event) event.Event {
 	return e
 }
 
-// rewritten returns the events that stand for some, in words; "" if their variable is no lock.
+// rewritten returns the events that stand for some, in words; "" if their variable or channel is no lock.
 func rewritten(events []event.Event) string {
 	var f Finder
 	for i := range events {
@@ -58,7 +58,7 @@ func rewritten(events []event.Event) string {
 	if !locks[1] {
 		return ""
 	}
-	r := NewRewriter(locks)
+	r := NewRewriter(locks, nil)
 	var out []event.Event
 	for i := range events {
 		if r.Rewrites(&events[i]) {
@@ -149,7 +149,7 @@ func TestStacks(t *testing.T) {
 	for i := range events {
 		f.Event(&events[i])
 	}
-	r := NewRewriter(f.Locks())
+	r := NewRewriter(f.Locks(), nil)
 	for i := range events {
 		if r.Rewrites(&events[i]) {
 			r.Rewrite(nil, &events[i])
@@ -206,7 +206,7 @@ func checkOrders(t *rapid.T, events []event.Event) {
 	if !f.Any() {
 		return
 	}
-	r := NewRewriter(f.Locks())
+	r := NewRewriter(f.Locks(), nil)
 	var steps []step
 	section, value := 0, uint64(0)
 	for i := range events {

@@ -47,7 +47,7 @@ func Settle(first, again Source) *Settled {
 		}
 	}
 	s.words = words.Locks()
-	s.locks = lockword.NewRewriter(s.words)
+	s.locks = lockword.NewRewriter(s.words, words.Unheard())
 	for _, of := range s.past {
 		for i := range of {
 			s.widen(&of[i])

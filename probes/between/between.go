@@ -163,6 +163,9 @@ type Query struct {
 	// return addresses. The first event must not be an attempt that failed, nor one that had to wait.
 	// A To that is nil stands for the next event, whichever it is.
 	From, To []uint64
+	// FromCall and ToCall mean that the event is a system call that a function of the C library has made, at whose address
+	// the call stack then begins. Not each call of that function need be an event.
+	FromCall, ToCall bool
 	// Unrecorded means that calls of synchronisation functions may have made no events, so that some
 	// may lie between the two.
 	Unrecorded bool

@@ -100,10 +100,10 @@ func (w *walker) begin() bool {
 	if len(from) < 2 || len(to) < 2 {
 		return w.fail(Why{Kind: NotUnderstood})
 	}
-	if !w.x.inCall(from[0]) {
+	if !w.query.FromCall && !w.x.inCall(from[0]) {
 		return w.fail(Why{Kind: NotUnderstood, At: from[0]})
 	}
-	if !innermost && !w.endsAt(to[0]) {
+	if !innermost && !w.query.ToCall && !w.endsAt(to[0]) {
 		return w.fail(Why{Kind: NotUnderstood, At: to[0]})
 	}
 	common := 0
@@ -656,7 +656,7 @@ func (w *walker) leave(p place, s *state, in *insn.Inst, name string, event bool
 	case !event && w.wrapped(name) && w.passed == w.query.Releases && w.isWithin(chain, ret):
 		w.arrived = true
 		return w.check(chain, s, in, name)
-	case (event || w.entersLast()) && w.isSecond(chain, ret):
+	case (event || w.entersLast() || w.query.ToCall && w.passed == w.query.Releases) && w.isSecond(chain, ret):
 		w.arrived = true
 		return w.check(chain, s, in, name)
 	case (event || w.wrapped(name)) && !w.query.Unrecorded:

@@ -35,3 +35,42 @@ func TestAsleep(t *testing.T) {
 		})
 	}
 }
+
+// TestPermits checks eventfds and semaphores of System V that are used as locks, nested in opposite orders, their twins, and
+// innocent uses: of two permits, without waiting, and to hand over.
+func TestPermits(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "permits.c", "-O1", "-g", "-pthread")
+	for _, c := range []struct{ what, found, name string }{
+		{"semaphore", "predicted deadlock of eventfd 3, eventfd 4", "holds 'eventfd 3' and waits for 'eventfd 4' at permits.c:"},
+		{"plain", "predicted deadlock of eventfd 3, eventfd 4", "holds 'eventfd 3' and waits for 'eventfd 4' at permits.c:"},
+		{"made", "predicted deadlock of eventfd 3, eventfd 4", "holds 'eventfd 3' and waits for 'eventfd 4' at permits.c:"},
+		{"set", "predicted deadlock of semaphore 0 of set ", "holds 'semaphore 0 of set "},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "trace")
+			status, r := reported(t, "exec", "--record", trace, "--", program, c.what)
+			if got := r.summary(); status != 66 || !strings.HasPrefix(got, c.found) || !strings.Contains(r.Findings[0].Message, c.name) {
+				t.Errorf("status %d, %q", status, got)
+			}
+			if _, again := reported(t, "analyze", trace); !strings.HasPrefix(again.summary(), c.found) {
+				t.Errorf("from the trace %q", again.summary())
+			}
+			status, r = reported(t, "exec", "--", program, c.what, "same")
+			wantSummary(t, r, "")
+			if status != 0 {
+				t.Errorf("status %d of the twin", status)
+			}
+		})
+	}
+	for _, what := range []string{"many", "back", "hands"} {
+		t.Run(what, func(t *testing.T) {
+			status, r := reported(t, "exec", "--confidence", "potential", "--", program, what)
+			wantSummary(t, r, "")
+			if status != 0 {
+				t.Errorf("status %d", status)
+			}
+		})
+	}
+}
