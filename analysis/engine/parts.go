@@ -29,7 +29,7 @@ func newParts(shared *part.Shared, o *Options) (p parts) {
 		deadlock.New(shared, o.deadlocks()),
 		p.race,
 		misuse.NewPart(shared, o.Misuse),
-		part.Of(missed.New()),
+		missed.NewPart(shared),
 	}
 	if o.Specification != nil {
 		p.all = append(p.all, bind.NewPart(o.Specification, shared))

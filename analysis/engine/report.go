@@ -39,6 +39,7 @@ func known(in *Ended) part.Known {
 	k.Static = func(o event.ObjectID) bool { return in.Names.Object(o).Member != "" }
 	k.Block = func(o event.ObjectID) (lo, hi uint64) { return blockOf(in.Names.Object(o)) }
 	k.Unseen = func(f *finding.Finding) bool { return verdict.UnseenOrder(in.Summary.Executed, f, in.Names) }
+	k.AtomicWait = func(load event.StackID) (waits, notifies bool) { return atomicWait(in.Names.Frames(load)) }
 	k.Named = func(id event.ObjectID) bool {
 		o := in.Names.Object(id)
 		return o.Name != "" || o.Member != "" || o.Class != ""

@@ -1,5 +1,5 @@
-// Package missed finds wake-ups that a thread misses in another schedule, since they come after it has decided to sleep
-// and before it sleeps.
+// Package missed finds wake-ups that a thread misses in another schedule: a signal that comes after the thread has decided to
+// sleep and before it sleeps, and a store to an atomic variable that nobody is notified of (atomic.go).
 //
 // A thread that sleeps until a signal handler has run (event.Pause) decides to by what it has read before, and no mask of
 // signals keeps the signal back between the two: a signal that woke it in this run may come then, and the handler returns
@@ -24,6 +24,7 @@ import (
 
 	"github.com/tracepredict/tracepredict/analysis/finding"
 	"github.com/tracepredict/tracepredict/analysis/finding/reason"
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -59,6 +60,39 @@ type sleep struct {
 	onward  bool        // the thread has gone on to something else
 	other   bool        // it is no candidate
 	joined  bool        // the sender sends no more
+}
+
+// Part is an Analysis as a part.Part, which also finds stores that nobody is notified of.
+type Part struct {
+	part.Base
+	shared  *part.Shared
+	signals *Analysis
+	atomics atomics
+}
+
+// NewPart returns the part of a run that has not begun.
+func NewPart(shared *part.Shared) *Part {
+	return &Part{shared: shared, signals: New(), atomics: atomics{stores: map[event.ObjectID]store{}, pairs: map[pair]*missedStore{}, loads: map[place]uint64{}}}
+}
+
+// Event implements part.Part.
+func (p *Part) Event(e *event.Event) {
+	p.signals.Event(e)
+	if e.Op.IsAccess() {
+		p.atomics.event(e)
+	}
+}
+
+// Remember implements part.Part.
+func (p *Part) Remember(n *event.Names) {
+	p.signals.Remember(n)
+	p.atomics.remember(n)
+}
+
+// Finish implements part.Part.
+func (p *Part) Finish(out *part.Outcome) {
+	out.Add(p.signals.Finish()...)
+	out.Add(p.atomics.finish(&p.shared.Known)...)
 }
 
 // New returns the analysis of a run that has not begun.
@@ -163,7 +197,7 @@ func bySender(of []*sleep, e *event.Event) {
 	}
 }
 
-// Remember implements part.Rememberer.
+// Remember adds the threads, objects and call stacks that findings may name.
 func (a *Analysis) Remember(n *event.Names) {
 	for _, s := range a.sleeps {
 		s.pause.Remember(n)

@@ -23,6 +23,10 @@ type Known struct {
 	// signal is assumed to be lost because another thread takes it.
 	Elsewhere       func(a, b event.StackID) bool
 	PassesNothingOn func(wait event.StackID) bool
+	// AtomicWait reports whether the load of an atomic variable at a call stack is one of a wait until the variable has
+	// another value, or one that finds out whether there are such threads, to notify them. Without it, no store is assumed
+	// to lack a notification.
+	AtomicWait func(load event.StackID) (waits, notifies bool)
 	// Static reports whether an object lies in static memory.
 	Static func(event.ObjectID) bool
 	// Unseen reports whether the threads of a finding may have synchronised without a record.

@@ -26,7 +26,7 @@ func ConfidenceText(f *Finding) string {
 	case f.Confidence == finding.Likely && f.Kind == finding.Misuse:
 		return "this run did it, but what was not observed could make it correct"
 	case f.Confidence == finding.Likely && f.NoCycle && len(f.Witness) == 0:
-		return "nothing orders what woke the thread in this run after the beginning of its sleep, but what was not observed could wake it"
+		return "nothing orders what let the thread go on in this run " + gap(f) + ", but what was not observed could let it go on"
 	case f.Confidence == finding.Likely:
 		return "a checked schedule of what was observed leads to it" + orderText(f.Order) + ", but what was not observed could forbid that schedule"
 	case len(f.Witness) > 0 && !f.Unrecorded:
@@ -39,6 +39,14 @@ func ConfidenceText(f *Finding) string {
 		return "the locks held at the accesses suggest it; no checked schedule leads to it"
 	}
 	return "a heuristic suggests it; no checked schedule leads to it"
+}
+
+// gap returns a phrase for the order that the wait of a thread lacks.
+func gap(f *Finding) string {
+	if f.Evidence[0].Op.IsAccess() {
+		return "before its look at the variable"
+	}
+	return "after the beginning of its sleep"
 }
 
 // orderText returns a phrase for what a schedule keeps of the order of the run, with its name in

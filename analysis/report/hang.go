@@ -24,6 +24,8 @@ func waitsFor(s Step) string {
 		return "waits at " + Quoted(s.Object)
 	case s.Op == event.Pause:
 		return "sleeps"
+	case s.Op.IsAccess():
+		return "waits until " + Quoted(s.Object) + " changes"
 	case s.Op == event.OnceEnter:
 		return "waits until " + Quoted(s.Object) + " is initialised"
 	}
@@ -46,7 +48,7 @@ func readers(s Step) string {
 // whose lock was never released.
 func (n Names) noCycle(f *Finding) string {
 	s := f.Evidence[0]
-	if len(f.Witness) > 0 || s.Op == event.Pause {
+	if len(f.Witness) > 0 || s.Op == event.Pause || s.Op.IsAccess() {
 		return n.alone(f)
 	}
 	if len(f.Evidence) == 1 && s.Op.IsAcquire() {
@@ -77,7 +79,10 @@ func (n Names) alone(f *Finding) string {
 	text := fmt.Sprintf("T%d %s%s %s", s.Thread, wait, prefixed(" at ", n.At(s.Stack)), until)
 	if len(f.Lost) > 0 {
 		l, missed := f.Lost[0], ": T%d signals %s%s before T%d waits"
-		if s.Op == event.Pause {
+		switch {
+		case s.Op.IsAccess():
+			return text + fmt.Sprintf(": T%d stores another value%s, and notifies nobody", l.Thread, prefixed(" at ", n.At(l.Stack)))
+		case s.Op == event.Pause:
 			missed = ": T%d sends it %s%s before T%d sleeps"
 		}
 		return text + fmt.Sprintf(missed, l.Thread, Quoted(l.Object), prefixed(" at ", n.At(l.Stack)), s.Thread)

@@ -125,19 +125,20 @@ const (
 
 // What may have ordered the sides, or may end a wait, without a record.
 const (
-	Unseen           What = "unseen"            // Threads executed an instruction that was not observed: Words
-	UnseenWait       What = "unseen-wait"       // Threads waited in a loop that was not observed: Words
-	WaitEnded        What = "wait-ended"        // Call of Other probably ended a wait of Thread: Words
-	AskChanged       What = "ask-changed"       // Call of Other changed what Thread asked for: Words
-	SeveralProcesses What = "several-processes" // the threads are of several processes
-	Helped           What = "helped"            // a handler, a timer or a process may end a wait
-	AnotherSignal    What = "another-signal"    // another signal may come, or the signal may be sent again
-	Handlers         What = "handlers"          // the program has handlers, and one may end a wait
-	TimedWait        What = "timed-wait"        // a wait has a time limit
-	TimedCycle       What = "timed-cycle"       // a wait of the cycle has a time limit
-	TimedThread      What = "timed-thread"      // a thread of the cycle has a time limit to its wait, after which it goes on
-	CalledBack       What = "called-back"       // a library called Thread and Other back, within Words, maybe under a lock of its own
-	FirstOwner       What = "first-owner"       // the first owner may have prepared the variable
+	Unseen              What = "unseen"               // Threads executed an instruction that was not observed: Words
+	UnseenWait          What = "unseen-wait"          // Threads waited in a loop that was not observed: Words
+	WaitEnded           What = "wait-ended"           // Call of Other probably ended a wait of Thread: Words
+	AskChanged          What = "ask-changed"          // Call of Other changed what Thread asked for: Words
+	SeveralProcesses    What = "several-processes"    // the threads are of several processes
+	Helped              What = "helped"               // a handler, a timer or a process may end a wait
+	AnotherSignal       What = "another-signal"       // another signal may come, or the signal may be sent again
+	Handlers            What = "handlers"             // the program has handlers, and one may end a wait
+	TimedWait           What = "timed-wait"           // a wait has a time limit
+	TimedCycle          What = "timed-cycle"          // a wait of the cycle has a time limit
+	TimedThread         What = "timed-thread"         // a thread of the cycle has a time limit to its wait, after which it goes on
+	CalledBack          What = "called-back"          // a library called Thread and Other back, within Words, maybe under a lock of its own
+	FirstOwner          What = "first-owner"          // the first owner may have prepared the variable
+	AnotherNotification What = "another-notification" // Thread may be notified otherwise, or find another value
 )
 
 // What is wrong with the record of the run.

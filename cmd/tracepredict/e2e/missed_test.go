@@ -74,3 +74,31 @@ func TestPermits(t *testing.T) {
 		})
 	}
 }
+
+// TestUnnotified checks stores to an atomic variable that nobody is notified of, although a thread may wait until it
+// changes, and innocent ones: that are notified, by the same thread or another one, that come before the wait in every
+// schedule, and that a loop looks for.
+func TestUnnotified(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	for _, level := range []string{"-O0", "-O2"} {
+		program := build(t, "g++", "unnotified.cc", "-std=c++20", level, "-g", "-pthread")
+		t.Run(level, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "trace")
+			status, r := reported(t, "exec", "--record", trace, "--", program, "silent")
+			wantSummary(t, r, "likely deadlock of opened")
+			if status != 66 || !strings.Contains(r.Findings[0].Message, "T3 can wait until 'opened' changes at unnotified.cc:") {
+				t.Errorf("status %d, %q", status, r.Findings)
+			}
+			_, again := reported(t, "analyze", trace)
+			wantSummary(t, again, "likely deadlock of opened")
+			for _, how := range []string{"told", "later", "joined", "poll"} {
+				status, r = reported(t, "exec", "--", program, how)
+				wantSummary(t, r, "")
+				if status != 0 {
+					t.Errorf("%s: status %d", how, status)
+				}
+			}
+		})
+	}
+}
