@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/tracepredict/tracepredict/analysis/part"
 	"github.com/tracepredict/tracepredict/observer/event"
 )
 
@@ -97,5 +98,51 @@ func TestPause(t *testing.T) {
 	}
 	if got := found(twice); !slices.Equal(got, []string{"1 misses 2, 2 times"}) {
 		t.Errorf("found %q of two alike", got)
+	}
+}
+
+// TestAtomics checks which stores are found: thread 1 stores, and thread 2 waits; call stack 1 is that of a wait, 2 that of
+// a notification.
+func TestAtomics(t *testing.T) {
+	at := func(t event.ThreadID, op event.Op, object event.ObjectID, stack event.StackID, value uint64) event.Event {
+		e := with(of(t, op, object), event.Atomic|event.HasValue)
+		e.Stack, e.Value = stack, value
+		return e
+	}
+	stores, waits := at(1, event.Write, flag, 9, 1), at(2, event.Read, flag, 1, 1)
+	learns := func(e event.Event) event.Event {
+		e.Since = 1 // the epoch, too, once it is given
+		return e
+	}
+	for _, tt := range []struct {
+		name string
+		run  []event.Event
+		want int
+	}{
+		{"a store alone", []event.Event{stores, learns(waits)}, 1},
+		{"the value that it had before", []event.Event{at(1, event.Write, flag, 9, 1), stores, learns(waits)}, 0},
+		{"the thread knew of it", []event.Event{stores, waits}, 0},
+		{"its own", []event.Event{at(2, event.Write, flag, 9, 1), learns(waits)}, 0},
+		{"no wait", []event.Event{stores, learns(at(2, event.Read, flag, 3, 1))}, 0},
+		{"a notification by the same thread", []event.Event{stores, at(1, event.Read, 8, 2, 0), learns(waits)}, 0},
+		{"a notification by another thread", []event.Event{stores, learns(waits), at(3, event.Read, 8, 2, 0)}, 0},
+		{"a notification before", []event.Event{at(1, event.Read, 8, 2, 0), stores, learns(waits)}, 1},
+		{"a notification by the thread that waits", []event.Event{stores, learns(waits), at(2, event.Read, 8, 2, 0)}, 1},
+		{"a store that was not seen", []event.Event{stores, with(learns(waits), event.NoSource)}, 0},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := NewPart(&part.Shared{Known: part.Known{AtomicWait: func(s event.StackID) (waits, notifies bool) { return s == 1, s == 2 }}})
+			for i := range tt.run {
+				e := tt.run[i]
+				e.Seq, e.Epoch = uint64(i+1), event.Epoch(i+1)
+				e.Since *= e.Epoch
+				p.Event(&e)
+				p.Remember(event.NewNames())
+			}
+			var out part.Outcome
+			if p.Finish(&out); len(out.Findings) != tt.want {
+				t.Errorf("%d findings, want %d", len(out.Findings), tt.want)
+			}
+		})
 	}
 }
