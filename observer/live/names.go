@@ -195,8 +195,10 @@ func (r *names) namesOf(m *loader.Module) *variable.Names {
 // that it is, and its class. The class of an object of unknown type is the source location
 // at which it was initialised.
 func (r *names) setNames(o *run.Object) {
-	if o.Name = probes.LibraryState(o.Addr); o.Name != "" {
-		return
+	if o.Kind == event.KindVariable {
+		if o.Name = probes.LibraryState(o.Addr); o.Name != "" {
+			return
+		}
 	}
 	v := r.variable(int(o.TGID), o.Addr)
 	if o.Name, o.Class = v.Name, v.Class; o.Name != "" {

@@ -23,7 +23,7 @@ func TestHandedByLibrary(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "run.trace")
 			_, r := reported(t, "exec", "--record", file, "--", program, library, how)
 			for _, f := range r.Findings {
-				if f.Confidence != "likely" || !strings.Contains(f.Reason, "load that may be an atomic one in box_take") {
+				if f.Confidence != "likely" || !strings.Contains(f.Reason, "load that may be an atomic one in box_") {
 					t.Errorf("%s: the reason is %q", f, f.Reason)
 				}
 			}
