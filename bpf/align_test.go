@@ -197,6 +197,9 @@ func TestLimits(t *testing.T) {
 	if n := spec.Maps["unseen_hits"].MaxEntries; n != MaxUnseen {
 		t.Errorf("the map holds %d instructions, want %d", n, MaxUnseen)
 	}
+	if n := spec.Maps["words"]; n.MaxEntries != WordTables || uintptr(n.InnerMap.ValueSize) != unsafe.Sizeof(Word{}) {
+		t.Errorf("there are %d tables of words of %d bytes, want %d of %d", n.MaxEntries, n.InnerMap.ValueSize, WordTables, unsafe.Sizeof(Word{}))
+	}
 	if n := len(StackPart{}.Data); n != StackPartBytes {
 		t.Errorf("a part of a stack holds %d bytes, want %d", n, StackPartBytes)
 	}

@@ -172,11 +172,45 @@ const (
 	MaxFutexKeys    = MaxFutexSums / 4 * 3
 )
 
-// WordBits is the binary logarithm of the number of words in the table of accesses through pointers,
-// AtomicWordBits if only atomic code's are observed, and PageBits that of the number of bits that say which
+// WordTables bounds the tables of words that are accessed through pointers. WordBits is the binary logarithm of the
+// number of words in each, AtomicWordBits if only atomic code's are observed, and PageBits that of the number of bits that say which
 // pages have such words.
 const (
+	WordTables     = 4
 	WordBits       = 20
 	AtomicWordBits = 14
 	PageBits       = 22
 )
+
+// Past is the last access of a part of a word; struct past of wordtables.h.
+type Past struct {
+	When uint64 // time (ns) and bytes, in the low 8 bits; 0: none
+	Site uint32
+	From int32
+}
+
+// Word is what is known of eight bytes of memory; struct word of wordtables.h.
+type Word struct {
+	Key, Owner    uint64
+	Wrote, Read   [2]Past
+	Named, Latest uint64
+	Atomic, Table uint32
+}
+
+// wordShared is the Owner of a word that several threads have accessed.
+const wordShared = 1 << 32
+
+// Last returns the site of the last access of the one thread that has accessed a word; ok is false if none or several
+// have, or if it is no word.
+func (w *Word) Last() (site uint32, ok bool) {
+	if w.Key <= 1 || w.Owner == 0 || w.Owner == wordShared {
+		return 0, false
+	}
+	var last Past
+	for _, p := range [...]Past{w.Wrote[0], w.Wrote[1], w.Read[0], w.Read[1]} {
+		if p.When > last.When {
+			last = p
+		}
+	}
+	return last.Site, last.When != 0
+}

@@ -14,7 +14,9 @@ static __always_inline void forget(struct word *w)
 	w->wrote[0].when = w->wrote[1].when = w->read[0].when = w->read[1].when = 0;
 	w->last = w->atomic = w->named = 0;
 	w->owner = 0;
-	__sync_lock_test_and_set(&w->key, 0); /* a barrier, too: it may be made again now */
+	__sync_fetch_and_add(&word_counts[w->table & (WORD_TABLES - 1)], -1);
+	__sync_lock_test_and_set(
+		&w->key, WORD_FORGOTTEN); /* a barrier, too: it may be made again now */
 }
 
 /* Memory of a process that ends, from at on. */
@@ -95,11 +97,12 @@ static int forget_next_silently(__u32 n, void *data)
  * before. */
 static __always_inline int forget_ended(__u32 index, struct ended_memory *e, bool freed)
 {
-	struct word *w = bpf_map_lookup_elem(&words, &index);
+	void *table = words_of(index >> word_bits);
+	struct word *w = table ? word_in(table, index & ((1 << word_bits) - 1)) : 0;
 	__u64 at;
 
-	if (!w)
-		return 1;
+	if (!w || w->key <= WORD_FORGOTTEN)
+		return 0;
 	at = w->key >> PROCESS_BITS << 3;
 	if (at < e->at || at >= e->end || w->key != word_key(at, e->tgid))
 		return 0;
@@ -128,7 +131,7 @@ static __always_inline void forget_range(struct ended_memory *e, bool freed)
 	if ((e->end - e->at) >> PAGE_SHIFT <= 1 << word_bits)
 		bpf_loop(MAX_FORGET_STEPS, freed ? forget_next : forget_next_silently, e, 0);
 	if (e->at < e->end)
-		bpf_loop(1 << word_bits, freed ? forget_if_freed : forget_if_ended, e, 0);
+		bpf_loop(word_tables << word_bits, freed ? forget_if_freed : forget_if_ended, e, 0);
 }
 
 /* Forgets the accesses of memory that ends, or that begins where the end of another was not seen. By is as
@@ -175,7 +178,7 @@ static __noinline int forget_process(__u32 tgid)
 	if (!through_pointers || !bits || !(*bits & bit))
 		return 0;
 	/* The bit stays: it may be that of a page of another process, too. */
-	bpf_loop(1 << word_bits, forget_if_ended, &e, 0);
+	bpf_loop(word_tables << word_bits, forget_if_ended, &e, 0);
 	return 0;
 }
 

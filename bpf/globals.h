@@ -64,7 +64,7 @@ SETTING bool follow;                  /* forked processes are observed too */
 SETTING bool unnamed;                 /* variables that nobody named are watched (on_shared) */
 SETTING bool through_pointers;        /* accesses through pointers are observed */
 SETTING bool all_pointers;            /* not only those of atomic code */
-SETTING __u32 word_bits = 20;         /* there are so many words, as a power of two */
+SETTING __u32 word_bits = 20;         /* a table has so many words, as a power of two */
 SETTING bool monitored;               /* the functions of monitor.h do something */
 SETTING bool knows;                   /* a formula is evaluated here (knowledge.h) */
 SETTING bool alone;             /* what only the formula needs is no record, but for violations */

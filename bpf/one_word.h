@@ -112,6 +112,8 @@ __noinline int one_word(struct pt_regs *ctx, __u32 index, __u64 thread, __u64 at
 
 	if (slot)
 		note_depth(ctx, slot, at);
+	if (!w)
+		leave_out(index);
 	if (!w || !site)
 		return 0;
 	if (x.whole && (site->flags & SITE_ORDERS || w->atomic & x.bytes))

@@ -245,6 +245,10 @@ func execLine(at where) operation {
 	return operation{fmt.Sprintf("exec %d %d", at.tgid, at.tid), func(m *model) int { m.executes(at); return 0 }}
 }
 
+func tableLine(table int, fresh bool) operation {
+	return operation{fmt.Sprintf("table %d %d", table, map[bool]int{true: 1}[fresh]), func(m *model) int { m.useTable(table, fresh); return 0 }}
+}
+
 func secondLine() operation {
 	return operation{"second", func(m *model) int { m.crowded = true; return 0 }}
 }
@@ -448,8 +452,11 @@ func randomEnd(draw choices, at where) operation {
 	case n < 7:
 		return limitLine(one(draw, []uint32{0, 1, 2, variables}), uint8(draw(4)))
 	}
-	if draw(3) == 0 {
+	switch draw(4) {
+	case 0:
 		return execLine(at)
+	case 1:
+		return tableLine(draw(WordTables), draw(2) == 0)
 	}
 	return secondLine()
 }

@@ -2,6 +2,7 @@ package bpf
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 )
 
@@ -31,8 +32,9 @@ type model struct {
 	enough  uint32
 
 	sites     map[uint32]Site
-	threads   map[uint32]*thread // by the last 13 bits of their IDs: the others have no place
-	table     []*word
+	threads   map[uint32]*thread  // by the last 13 bits of their IDs: the others have no place
+	tables    [WordTables][]*word // nil: not there
+	newest    int
 	variables map[uint32]*variable
 	siteHits  map[uint32]uint64  // of the probes of variables, by the first site of each
 	far       map[frame]*pending // calls that had no place near their thread
@@ -43,7 +45,7 @@ type model struct {
 
 func newModel(wordBits int, enough uint32) *model {
 	return &model{
-		enough: enough, sites: map[uint32]Site{}, threads: map[uint32]*thread{}, table: make([]*word, 1<<wordBits),
+		enough: enough, sites: map[uint32]Site{}, threads: map[uint32]*thread{}, tables: [WordTables][]*word{make([]*word, 1<<wordBits)},
 		variables: map[uint32]*variable{}, siteHits: map[uint32]uint64{}, far: map[frame]*pending{},
 	}
 }
@@ -118,40 +120,55 @@ type accessed struct {
 	writes  bool
 }
 
-// word finds a word in the table: at one of eight places, that a hash of its line of 64 bytes says. With create, it
-// is made at the first of these that is free; nil if there is none.
+// word finds a word in one of the tables. With create, it is made at the first of its places that is free, in the newest one
+// if there is one; nil if there is none.
 func (m *model) word(tgid uint32, addr uint64, create bool) *word {
 	at := addr >> 3 << 3
-	inLine := at >> 3 & 7
-	line := at>>6<<23 | uint64(tgid)&(1<<20-1)
-	bits := 0
-	for 1<<bits < len(m.table) {
-		bits++
-	}
-	line = (line ^ line>>32) * factor
-	line = (line ^ line>>29) * 0xbf58476d1ce4e5b9
-	first := line>>(64-bits) ^ inLine
-	step := line&0xffff<<4 + 8
-	var free *int
-	for i := range tries {
-		index := int((first + uint64(i)*step) % uint64(len(m.table)))
-		w := m.table[index]
-		if w != nil && w.tgid == tgid && w.addr == at {
-			return w
-		}
-		if w == nil && free == nil {
-			free = &index
+	for i := range m.tables {
+		table := m.tables[(m.newest+len(m.tables)-i)%len(m.tables)]
+		for _, place := range placesOf(tgid, at, table) {
+			if w := table[place]; w != nil && w.tgid == tgid && w.addr == at {
+				return w
+			}
 		}
 	}
 	if !create {
 		return nil
 	}
-	if free == nil {
-		m.full++
+	for i := range m.tables {
+		table := m.tables[(m.newest+len(m.tables)-i)%len(m.tables)]
+		for _, place := range placesOf(tgid, at, table) {
+			if table[place] == nil {
+				table[place] = &word{tgid: tgid, addr: at}
+				return table[place]
+			}
+		}
+	}
+	m.full++
+	return nil
+}
+
+// placesOf returns the places of a table where a word may be: eight, that a hash of its line of 64 bytes says.
+func placesOf(tgid uint32, at uint64, table []*word) (places []int) {
+	if len(table) == 0 {
 		return nil
 	}
-	m.table[*free] = &word{tgid: tgid, addr: at}
-	return m.table[*free]
+	line := at>>6<<23 | uint64(tgid)&(1<<20-1)
+	line = (line ^ line>>32) * factor
+	line = (line ^ line>>29) * 0xbf58476d1ce4e5b9
+	first, step := line>>(64-bits.Len(uint(len(table)))+1)^at>>3&7, line&0xffff<<4+8
+	for i := range uint64(tries) {
+		places = append(places, int((first+i*step)%uint64(len(table))))
+	}
+	return places
+}
+
+// useTable makes a table the newest, and empty if it is fresh, or not there yet.
+func (m *model) useTable(table int, fresh bool) {
+	if m.tables[table] == nil || fresh {
+		m.tables[table] = make([]*word, len(m.tables[0]))
+	}
+	m.newest = table
 }
 
 // share makes a word that of several threads, and records what the one that used it alone did.
@@ -381,13 +398,15 @@ func (m *model) pointedSince(at where, addr uint64) bool {
 // did there is recorded of a few words. It returns of how many.
 func (m *model) forget(tgid uint32, begin, end uint64, by uint32) (sent int) {
 	var ended []*word
-	for i, w := range m.table {
-		if w != nil && w.tgid == tgid && w.addr >= begin>>3<<3 && w.addr < end {
-			ended = append(ended, w)
-			m.table[i] = nil
+	for _, table := range m.tables {
+		for i, w := range table {
+			if w != nil && w.tgid == tgid && w.addr >= begin>>3<<3 && w.addr < end {
+				ended = append(ended, w)
+				table[i] = nil
+			}
 		}
 	}
-	if (end-begin)>>12 <= uint64(len(m.table)) { // else it is the table that is searched
+	if (end-begin)>>12 <= uint64(len(m.tables[0])) { // else it is the table that is searched
 		slices.SortFunc(ended, func(a, b *word) int { return cmp.Compare(a.addr, b.addr) })
 	}
 	for _, w := range ended {

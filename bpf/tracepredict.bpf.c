@@ -29,7 +29,8 @@
  *   shared.h               on_shared: variables that nobody named
  *   pointer.h              on_pointer: memory that is reached through pointers, by words (one_word.h)
  *                          and ranges (range.h)
- *   word.h, sharing.h      the table of words, and which accesses of a word are recorded
+ *   word.h, wordtables.h   the words of memory, and the tables where they are
+ *   sharing.h              which accesses of a word are recorded
  *   allocation.h, forget.h where blocks of memory were allocated; memory that ends
  *   function.h             on_call: functions that the user asked for
  *   heap.h                 on_heap, on_heap_return: lifetimes of memory

@@ -620,27 +620,6 @@ type TracepredictWatchedLine struct {
 	Tgid uint32
 }
 
-type TracepredictWord struct {
-	_     structs.HostLayout
-	Key   uint64
-	Owner uint64
-	Wrote [2]struct {
-		_    structs.HostLayout
-		When uint64
-		Site uint32
-		From int32
-	}
-	Read [2]struct {
-		_    structs.HostLayout
-		When uint64
-		Site uint32
-		From int32
-	}
-	Named  uint64
-	Last   uint64
-	Atomic uint64
-}
-
 // Names of all BPF objects in the ELF.
 //
 // Used for safe lookups in a Collection or CollectionSpec.
@@ -690,6 +669,7 @@ const (
 	TracepredictMapTargets           = "targets"
 	TracepredictMapThreadCosts       = "thread_costs"
 	TracepredictMapUnseenHits        = "unseen_hits"
+	TracepredictMapUnseenWords       = "unseen_words"
 	TracepredictMapUsed              = "used"
 	TracepredictMapWatched           = "watched"
 	TracepredictMapWatches           = "watches"
@@ -767,6 +747,7 @@ const (
 	TracepredictVarMixedWords        = "mixed_words"
 	TracepredictVarMonitored         = "monitored"
 	TracepredictVarMostFutexKeys     = "most_futex_keys"
+	TracepredictVarNewestTable       = "newest_table"
 	TracepredictVarNumbers           = "numbers"
 	TracepredictVarOwnWords          = "own_words"
 	TracepredictVarPidnsDev          = "pidns_dev"
@@ -803,6 +784,8 @@ const (
 	TracepredictVarWakeBytes         = "wake_bytes"
 	TracepredictVarWantStacks        = "want_stacks"
 	TracepredictVarWordBits          = "word_bits"
+	TracepredictVarWordCounts        = "word_counts"
+	TracepredictVarWordTables        = "word_tables"
 )
 
 // LoadTracepredict returns the embedded CollectionSpec for Tracepredict.
@@ -924,6 +907,7 @@ type TracepredictMapSpecs struct {
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
 	ThreadCosts    *ebpf.MapSpec `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.MapSpec `ebpf:"unseen_hits"`
+	UnseenWords    *ebpf.MapSpec `ebpf:"unseen_words"`
 	Used           *ebpf.MapSpec `ebpf:"used"`
 	Watched        *ebpf.MapSpec `ebpf:"watched"`
 	Watches        *ebpf.MapSpec `ebpf:"watches"`
@@ -981,6 +965,7 @@ type TracepredictVariableSpecs struct {
 	MixedWords        *ebpf.VariableSpec `ebpf:"mixed_words"`
 	Monitored         *ebpf.VariableSpec `ebpf:"monitored"`
 	MostFutexKeys     *ebpf.VariableSpec `ebpf:"most_futex_keys"`
+	NewestTable       *ebpf.VariableSpec `ebpf:"newest_table"`
 	Numbers           *ebpf.VariableSpec `ebpf:"numbers"`
 	OwnWords          *ebpf.VariableSpec `ebpf:"own_words"`
 	PidnsDev          *ebpf.VariableSpec `ebpf:"pidns_dev"`
@@ -1017,6 +1002,8 @@ type TracepredictVariableSpecs struct {
 	WakeBytes         *ebpf.VariableSpec `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.VariableSpec `ebpf:"want_stacks"`
 	WordBits          *ebpf.VariableSpec `ebpf:"word_bits"`
+	WordCounts        *ebpf.VariableSpec `ebpf:"word_counts"`
+	WordTables        *ebpf.VariableSpec `ebpf:"word_tables"`
 }
 
 // TracepredictObjects contains all objects after they have been loaded into the kernel.
@@ -1084,6 +1071,7 @@ type TracepredictMaps struct {
 	Targets        *ebpf.Map `ebpf:"targets"`
 	ThreadCosts    *ebpf.Map `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.Map `ebpf:"unseen_hits"`
+	UnseenWords    *ebpf.Map `ebpf:"unseen_words"`
 	Used           *ebpf.Map `ebpf:"used"`
 	Watched        *ebpf.Map `ebpf:"watched"`
 	Watches        *ebpf.Map `ebpf:"watches"`
@@ -1139,6 +1127,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Targets,
 		m.ThreadCosts,
 		m.UnseenHits,
+		m.UnseenWords,
 		m.Used,
 		m.Watched,
 		m.Watches,
@@ -1197,6 +1186,7 @@ type TracepredictVariables struct {
 	MixedWords        *ebpf.Variable `ebpf:"mixed_words"`
 	Monitored         *ebpf.Variable `ebpf:"monitored"`
 	MostFutexKeys     *ebpf.Variable `ebpf:"most_futex_keys"`
+	NewestTable       *ebpf.Variable `ebpf:"newest_table"`
 	Numbers           *ebpf.Variable `ebpf:"numbers"`
 	OwnWords          *ebpf.Variable `ebpf:"own_words"`
 	PidnsDev          *ebpf.Variable `ebpf:"pidns_dev"`
@@ -1233,6 +1223,8 @@ type TracepredictVariables struct {
 	WakeBytes         *ebpf.Variable `ebpf:"wake_bytes"`
 	WantStacks        *ebpf.Variable `ebpf:"want_stacks"`
 	WordBits          *ebpf.Variable `ebpf:"word_bits"`
+	WordCounts        *ebpf.Variable `ebpf:"word_counts"`
+	WordTables        *ebpf.Variable `ebpf:"word_tables"`
 }
 
 // TracepredictPrograms contains all programs after they have been loaded into the kernel.

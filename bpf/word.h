@@ -8,38 +8,14 @@
 
 #include "globals.h"
 #include "used.h"
+#include "wordtables.h"
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15ULL /* of Knuth's multiplicative hashing */
 #define MIX_FACTOR 0xbf58476d1ce4e5b9ULL  /* of the finaliser of SplitMix64 (Steele et al., 2014) */
 
 __u64 full_words; /* accesses that were not looked at, since the table was full */
 
-/* The last access of a part of a word. */
-struct past {
-	__u64 when; /* time and bytes, see moment; 0: none */
-	__u32 site;
-	__s32 from; /* how far from the beginning of the range, see struct word_access */
-};
-
-/* A word of eight bytes of a process. */
-struct word {
-	__u64 key;   /* see word_key; 0: free */
-	__u64 owner; /* the one thread that has accessed it, or WORD_SHARED; 0: none */
-	/* Of the owner. The first of each pair is of the lower half, and of the upper one too if its bytes
-	 * say so and the second is older or none: neighbouring numbers of four bytes are two variables. */
-	struct past wrote[2], read[2];
-	__u64 named; /* the one thread that has accessed it by the name of a variable, or WORD_SHARED */
-	__u64 last;   /* of a shared word: see word_redundant */
-	__u64 atomic; /* its bytes, a bit for each, that atomic code has accessed */
-};
-#define WORD_SHARED (1ULL << 32)
 #define WORD_TRIES 8
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct word);
-} words SEC(".maps");
 
 /* User addresses have 47 bits: without the low three they leave 20 for the process. */
 #define PROCESS_BITS 20
@@ -73,34 +49,80 @@ static __always_inline struct word_places places_of(__u64 key)
 		.step = (hash & 0xffff) * 2 * WORDS_OF_LINE + WORDS_OF_LINE};
 }
 
-/* Finds a word, or makes it where asked to; null if it is not there, or if there is no room. Words
- * that were forgotten leave gaps, so that all places of a word are searched before one is made. */
-static __always_inline struct word *word_at(__u64 key, bool make)
+/* Finds a word in a table. If there is no gap yet, it becomes the first place where the word may be made. */
+static __always_inline struct word *word_of(
+	__u32 table, __u64 key, struct word_places places, struct word **gap)
 {
-	struct word_places places = places_of(key);
-	struct word *gap = 0;
+	void *words_there = words_of(table);
 
+	if (!words_there)
+		return 0;
 	for (int i = 0; i < WORD_TRIES; i++) {
 		__u32 index = (places.first + i * places.step) & ((1 << word_bits) - 1);
-		struct word *w = bpf_map_lookup_elem(&words, &index);
+		struct word *w = word_in(words_there, index);
 
 		if (!w)
 			return 0;
 		if (w->key == key)
 			return w;
-		if (!gap && !w->key)
-			gap = w;
+		if (w->key > WORD_FORGOTTEN)
+			continue;
+		if (!*gap)
+			*gap = w;
+		if (w->key == WORD_UNUSED)
+			return 0;
+	}
+	return 0;
+}
+
+/* Makes a word in a place of a table; null if another word was made there just now. */
+static __always_inline struct word *make_word(struct word *gap, __u64 key, __u32 table)
+{
+	__u64 was = gap->key;
+
+	if (was > WORD_FORGOTTEN || __sync_val_compare_and_swap(&gap->key, was, key) != was)
+		return gap->key == key ? gap : 0;
+	gap->table = table;
+	__sync_fetch_and_add(&word_counts[table], 1);
+	return gap;
+}
+
+static __always_inline void leave_out(__u32 site)
+{
+	__u64 *n = bpf_map_lookup_elem(&unseen_words, &site);
+
+	if (n)
+		__sync_fetch_and_add(n, 1);
+}
+
+/* Finds a word, or makes it where asked to, in the newest table if there is room; null if it is not there, or if there is
+ * no room. */
+static __always_inline struct word *word_at(__u64 key, bool make)
+{
+	__u32 newest = newest_table & (WORD_TABLES - 1), where = newest;
+	struct word_places places = places_of(key);
+	struct word *gap = 0, *w;
+
+	w = word_of(newest, key, places, &gap);
+	if (w)
+		return w;
+	for (__u32 back = 1; back < WORD_TABLES; back++) {
+		__u32 table = (newest - back) & (WORD_TABLES - 1);
+
+		if (table >= word_tables)
+			continue;
+		if (!gap)
+			where = table;
+		w = word_of(table, key, places, &gap);
+		if (w)
+			return w;
 	}
 	if (!make)
 		return 0;
-	if (gap) {
-		__u64 was = __sync_val_compare_and_swap(&gap->key, 0, key);
-
-		if (!was || was == key)
-			return gap;
-	}
-	__sync_fetch_and_add(&full_words, 1); /* or another word was made in the gap just now */
-	return 0;
+	w = gap ? make_word(gap, key, where & (WORD_TABLES - 1)) : 0;
+	if (!w)
+		__sync_fetch_and_add(&full_words, 1);
+	return w;
 }
 
 /* A bit for each page of a process, by a hash: it may have words. */

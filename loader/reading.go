@@ -17,6 +17,7 @@ func (s *Session) startReading() {
 	if s.thinner != nil {
 		s.thinner.run()
 	}
+	s.tender.run()
 	safely.Go(s.finder.Run, s.fail)
 	safely.Go(func() {
 		defer close(s.readDone)

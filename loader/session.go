@@ -203,7 +203,9 @@ type Session struct {
 	futexes      attach.FutexWaits // valid after the observation
 	futexesErr   error
 	futexesRead  bool
-	undetached   atomic.Bool  // the kernel has not removed all probes
+	undetached   atomic.Bool // the kernel has not removed all probes
+	tender       wordTender
+	crowdedBy    Crowded      // see Crowded
 	closing      safely.Group // goroutines that close links of processes that have ended
 
 	finder   *stacks.Finder
@@ -271,6 +273,8 @@ func newSession(opts Options, drop func() error) (s *Session, err error) {
 	}
 	s.finder = stacks.New(s)
 	s.finder.Unwound = s.settleStack
+	s.tender = wordTender{tracer: tracer, notes: &s.notes}
+	s.tender.done.Failed = s.fail
 	s.finder.Failed, s.remover.running.Failed, s.closing.Failed = s.fail, s.fail, s.fail
 	if opts.Plan.Shared {
 		s.unnamed = newUnnamedWatcher(tracer, opts.RemovalLimits)
@@ -786,6 +790,7 @@ func (s *Session) finish() (Lost, error) {
 		s.thinner.halt()
 	}
 	err := s.stopObserving()
+	s.tender.halt()
 	s.closing.Wait()
 	s.ring.stop()
 	s.hardware.guard.stop()
@@ -799,7 +804,7 @@ func (s *Session) finish() (Lost, error) {
 	s.collectWatched()
 	s.collectSampled()
 	lost, lostErr := s.tracer.Lost()
-	lostErr = errors.Join(lostErr, s.lastRegion())
+	lostErr = errors.Join(lostErr, s.lastRegion(), s.collectCrowded(lost))
 	lost.Records += s.hardware.unexplained.Load()
 	if lost.Records > 0 {
 		lostErr = errors.Join(lostErr, s.reportLost())

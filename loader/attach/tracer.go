@@ -106,6 +106,7 @@ type Tracer struct {
 	signatures map[bpf.Signature]uint32 // index of each signature
 
 	turns turns
+	words words
 }
 
 // NewTracer attaches the programs that record beginnings and ends of threads. The others are loaded when they are
@@ -168,7 +169,8 @@ func sizeMaps(spec *ebpf.CollectionSpec, opts *TracerOptions) {
 		spec.Maps[bpf.TracepredictMapSiteHits].MaxEntries = opts.maxSites()
 	}
 	if opts.Pointers || opts.PointerAtomics {
-		spec.Maps[bpf.TracepredictMapWords].MaxEntries, spec.Maps[bpf.TracepredictMapWordPages].MaxEntries = 1<<opts.wordBits(), 1<<(bpf.PageBits-6)
+		spec.Maps[bpf.TracepredictMapUnseenWords].MaxEntries = opts.maxSites()
+		spec.Maps[bpf.TracepredictMapWordPages].MaxEntries = 1 << (bpf.PageBits - 6)
 	}
 	if opts.Pointers {
 		spec.Maps[bpf.TracepredictMapAllocations].MaxEntries = bpf.MaxAllocations
@@ -274,6 +276,9 @@ func (t *Tracer) newRing(parts, size int) (*ring.Buffer, error) {
 
 func (t *Tracer) start(opts *TracerOptions) error {
 	var err error
+	if err := t.startWords(opts); err != nil {
+		return err
+	}
 	if t.Ring, err = t.newRing(opts.rings()); err != nil {
 		return err
 	}
@@ -611,7 +616,8 @@ type Lost struct {
 	Pending     uint64 // calls whose return was not recognised
 	Untabled    uint64 // events whose call stack was new when there was so much else to read that only their site and caller are known
 	Blocks      uint64 // heap blocks that had no room in the table; their end was not recorded
-	Words       uint64 // accesses through pointers of memory that had no room in the table
+	Words       uint64 // accesses through pointers of memory that had no room in the tables
+	Forgotten   uint64 // words of memory that were forgotten, to make room, when one thread alone had accessed them
 	OwnWords    uint64 // accesses through pointers of memory that one thread alone had used: nothing is lost
 	CutRanges   uint64 // calls of library functions of whose accesses the last ones were not looked at
 }
@@ -626,6 +632,9 @@ func (t *Tracer) Lost() (Lost, error) {
 		if err := c.v.Get(c.n); err != nil {
 			return l, fmt.Errorf("read the counters of lost records: %w", err)
 		}
+	}
+	for _, n := range t.ForgottenWords() {
+		l.Forgotten += n
 	}
 	return l, nil
 }
@@ -765,7 +774,7 @@ func (t *Tracer) Close() error {
 	if t.Ring != nil {
 		errs = append(errs, t.Ring.Close())
 	}
-	return errors.Join(append(errs, t.programs.close())...)
+	return errors.Join(append(errs, t.words.close(), t.programs.close())...)
 }
 
 // SetOwner makes a process the owner of a link.

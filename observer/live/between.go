@@ -219,7 +219,7 @@ func (l *Link) examine(key readingKey) (ok bool, why string) {
 	ask := [...]func(between.Query) (bool, between.Why){readsNothing: x.ReadsNothing, seesRecorded: x.SeesRecorded, leavesRecorded: x.LeavesRecorded, decidesNothing: x.DecidesNothing}[key.about]
 	recorded := key.about == seesRecorded || key.about == leavesRecorded
 	if recorded {
-		if l.lost.Words > 0 {
+		if l.lost.Words > 0 || l.lost.Forgotten > 0 {
 			return false, "some accesses were not looked at, for lack of room"
 		}
 		q.Recorded = func(f *elf.File, pc uint64, size int) bool {

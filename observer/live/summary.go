@@ -202,9 +202,9 @@ func tooBusy(variables []loader.Blind) string {
 
 func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	var notes []string
-	add := func(n uint64, format string) {
+	add := func(n uint64, format string, more ...any) {
 		if n > 0 {
-			notes = append(notes, plural.Sprintf(format, n))
+			notes = append(notes, plural.Sprintf(format, append([]any{n}, more...)...))
 		}
 	}
 	st := o.Stats()
@@ -214,7 +214,9 @@ func notes(s *loader.Session, o *observer.Observer, lost loader.Lost) []string {
 	add(st.Unclassified, "%d {access|accesses} that a hardware watchpoint saw {was|were} made by code that does not tell read from write: taken for a write where the value had changed")
 	add(lost.Blocks, "%d {block|blocks} of memory {was|were} allocated while too many were followed: that {it was|they were} freed was not seen")
 	add(lost.CutRanges, "%d {call|calls} of library functions that access much memory, as memcpy: only what they accessed first was looked at")
-	add(lost.Words, "%d {access|accesses} through pointers {was|were} not looked at: the program used too much memory at once")
+	crowded := s.Crowded()
+	add(lost.Words, "%d {access|accesses} through pointers {was|were} not looked at: the program came to too much memory at once%s", mostIn(crowded.Unseen))
+	add(lost.Forgotten, "what one thread alone had done with %d {word|words} of memory that it had come to long ago was forgotten, to make room: races with that may be missed%s", mostIn(crowded.Forgotten))
 	add(st.Contradicted, "%d {read|reads} saw another value than the last write recorded: {it carries|they carry} no order")
 	if o.Attached() {
 		add(st.UnheldReleases, "%d {release was of a lock that was|releases were of locks that were} not seen to be taken: held since before the observation began")
@@ -355,4 +357,13 @@ func unseenIn(s *loader.Session, m *loader.Module, attached bool) string {
 	}
 	return plural.Sprintf("code of %s synchronises by itself at %d {place that is|places that are} not observed (the first: %s in %s), and may so order any two events",
 		path.Base(m.Path), n, what, first)
+}
+
+// mostIn returns a part of a sentence that names the first functions; "" if there are none.
+func mostIn(functions []string) string {
+	const few = 3
+	if len(functions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (most in %s)", plural.Enumerated(functions[:min(len(functions), few)]))
 }

@@ -11,6 +11,7 @@
  *   exec TGID TID                                       a process executes another program
  *   tally INDEX                                         what is kept of a variable
  *   second                                              a process has a second thread
+ *   table NUMBER FRESH                                  a table of words is the newest, empty if it is fresh
  *
  * The number of a line is the time at which it happens.
  */
@@ -29,6 +30,11 @@ static struct task_struct *bpf_get_current_task_btf(void);
 
 #include "../../slot.h"
 
+/* Stands for the maps of wordtables.h. */
+#define WORDS_OF_PROCESS
+static void *words_of(__u32 table);
+static struct word *word_in(void *table, __u32 index);
+
 /* Stands for stackid.h: the call stack is that of the site. */
 #define TRACEPREDICT_STACKID_H
 static __u32 stack_at(__u64 caller, __u32 site, __u64 sp, __u64 thread, struct slot *slot)
@@ -46,6 +52,31 @@ int calls_unwound(__u64 sp, __u64 thread)
 #include "../../shared.h"
 #include "../../pointer.h"
 #include "../../sched.h"
+
+static struct word *word_table[WORD_TABLES];
+
+static void *words_of(__u32 table)
+{
+	return word_table[table];
+}
+
+static struct word *word_in(void *table, __u32 index)
+{
+	return (struct word *)table + index;
+}
+
+/* User space makes a table the newest, and has it empty if it is new or fresh. */
+static void use_table(__u32 table, bool fresh)
+{
+	if (!word_table[table] || fresh) {
+		free(word_table[table]);
+		word_table[table] = calloc(1 << word_bits, sizeof(struct word));
+		word_counts[table] = 0;
+	}
+	if (word_tables <= table)
+		word_tables = table + 1;
+	newest_table = table;
+}
 
 static struct signal_struct current_signal;
 static struct task_struct current_task = {.signal = &current_signal};
@@ -173,6 +204,16 @@ static void execute(const char *line)
 	on_exec(args);
 }
 
+static void change_table(const char *line)
+{
+	__u32 table;
+	int fresh;
+
+	if (sscanf(line, "table %u %d", &table, &fresh) != 2 || table >= WORD_TABLES)
+		fail(line);
+	use_table(table, fresh);
+}
+
 static void print_tally(const char *line)
 {
 	struct tally *v;
@@ -212,6 +253,8 @@ static int operation(const char *line)
 		print_tally(line);
 	else if (!strncmp(line, "limit ", 6))
 		limit_hits(line);
+	else if (!strncmp(line, "table ", 6))
+		change_table(line);
 	else if (!strcmp(line, "second\n"))
 		crowded = 1;
 	else
@@ -233,7 +276,7 @@ int main(int argc, char **argv)
 	unnamed = through_pointers = all_pointers = true;
 	word_bits = atoi(argv[1]);
 	enough = atoi(argv[2]);
-	SIZED_MAP(&words, 1 << word_bits);
+	use_table(0, true);
 	SIZED_MAP(&word_pages, 1 << (PAGE_BITS - 6));
 	SIZED_MAP(&watched, VARIABLES);
 	SIZED_MAP(&hits_limit, VARIABLES);
