@@ -25,6 +25,7 @@ type atomics struct {
 	stores map[event.ObjectID]store
 	pairs  map[pair]*missedStore
 	loads  map[place]uint64 // the Seq of a thread's last load at a call stack
+	full   bool             // of some loads it is not kept, and these may be of a notification
 }
 
 type store struct {
@@ -63,6 +64,8 @@ func (a *atomics) load(e *event.Event) {
 	at := place{e.Thread, e.Stack}
 	if _, known := a.loads[at]; known || len(a.loads) < maxPairs {
 		a.loads[at] = e.Seq
+	} else {
+		a.full = true
 	}
 	s, known := a.stores[e.Object]
 	if !known || e.Op != event.Read || s.step.Thread == e.Thread || e.Flags&(event.NoSource|event.Late|event.AfterHole) != 0 ||
@@ -99,7 +102,7 @@ func (a *atomics) remember(n *event.Names) {
 // finish returns the findings. A store is none if a thread notifies anybody after it, whatever of: but for the thread that
 // waits, which does so later.
 func (a *atomics) finish(known *part.Known) (out []finding.Finding) {
-	if known.AtomicWait == nil {
+	if known.AtomicWait == nil || a.full {
 		return nil
 	}
 	for _, p := range a.pairs {

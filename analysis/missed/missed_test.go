@@ -114,6 +114,10 @@ func TestAtomics(t *testing.T) {
 		e.Since = 1 // the epoch, too, once it is given
 		return e
 	}
+	many := []event.Event{stores, learns(waits)}
+	for i := range maxPairs {
+		many = append(many, at(3, event.Read, 8, event.StackID(10+i), 0))
+	}
 	for _, tt := range []struct {
 		name string
 		run  []event.Event
@@ -128,6 +132,7 @@ func TestAtomics(t *testing.T) {
 		{"a notification by another thread", []event.Event{stores, learns(waits), at(3, event.Read, 8, 2, 0)}, 0},
 		{"a notification before", []event.Event{at(1, event.Read, 8, 2, 0), stores, learns(waits)}, 1},
 		{"a notification by the thread that waits", []event.Event{stores, learns(waits), at(2, event.Read, 8, 2, 0)}, 1},
+		{"more loads than are kept", append(many, at(3, event.Read, 8, 2, 0)), 0},
 		{"a store that was not seen", []event.Event{stores, with(learns(waits), event.NoSource)}, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
