@@ -11,7 +11,13 @@ import (
 )
 
 // EachRunning calls f with each thread of the process that runs or is ready to run.
-func EachRunning(pid int, f func(tid int)) {
+func EachRunning(pid int, f func(tid int)) { eachInState(pid, 'R', f) }
+
+// EachZombie calls f with each thread of the process that has ended and is still there, since its tracer, or of a first
+// thread its parent or other threads, have not done with it.
+func EachZombie(pid int, f func(tid int)) { eachInState(pid, 'Z', f) }
+
+func eachInState(pid int, state byte, f func(tid int)) {
 	dir := "/proc/" + strconv.Itoa(pid) + "/task"
 	d, err := os.Open(dir)
 	if err != nil {
@@ -22,7 +28,7 @@ func EachRunning(pid int, f func(tid int)) {
 	buf := make([]byte, 256)
 	for _, name := range names {
 		tid, err := strconv.Atoi(name)
-		if err == nil && threadState(dir+"/"+name+"/stat", buf) == 'R' {
+		if err == nil && threadState(dir+"/"+name+"/stat", buf) == state {
 			f(tid)
 		}
 	}

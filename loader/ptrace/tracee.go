@@ -65,6 +65,7 @@ type Tracee struct {
 	replaced     map[uint64]bool  // addresses of copied breakpoints in whose place instructions are again
 	released     atomic.Bool      // Run returns without waiting for the program's end
 
+	reaper   reaper
 	Throttle *Throttle               // nil: the program is never made to wait
 	holding  bool                    // running threads are interrupted, stops are kept
 	ends     func(held bool)         // is called at the end of the hold
@@ -166,6 +167,8 @@ var ErrNeverRan = errors.New("the program was not executed")
 // Run handles the program's stops, and makes it wait when the throttle asks for it, until the
 // program ends, or Release or Leave is called.
 func (t *Tracee) Run() (Exit, error) {
+	t.reaper.start()
+	defer t.reaper.halt()
 	for !t.released.Load() {
 		if t.leaving {
 			return t.leave()
@@ -185,7 +188,6 @@ func (t *Tracee) Run() (Exit, error) {
 		case tid == 0:
 			t.idle()
 		case ws.Exited() || ws.Signaled():
-			delete(t.kept, tid)
 			if tid != t.pid {
 				if err := t.threadEnded(tid); err != nil {
 					return Exit{}, err
@@ -198,12 +200,22 @@ func (t *Tracee) Run() (Exit, error) {
 			}
 			return exitOf(ws), nil
 		default:
-			if err := t.handleOrKeep(tid, ws); err != nil {
+			if err := t.stopped(tid, ws); err != nil {
 				return Exit{}, err
 			}
 		}
 	}
 	return Exit{}, nil
+}
+
+// stopped handles a stop, and the ends of threads meanwhile.
+func (t *Tracee) stopped(tid int, ws unix.WaitStatus) error {
+	t.reaper.begin(t.pid, t.forked)
+	err := t.handleOrKeep(tid, ws)
+	for _, ended := range t.reaper.finish() {
+		err = errors.Join(err, t.threadEnded(ended))
+	}
+	return err
 }
 
 // handleOrKeep handles a stop, or keeps it during a hold.
@@ -437,6 +449,7 @@ func sharesMemory(parent, pid int) bool {
 
 // threadEnded handles the end of a thread, which may be the last of its process.
 func (t *Tracee) threadEnded(tid int) error {
+	delete(t.kept, tid)
 	delete(t.loading, tid)
 	delete(t.stepping, tid)
 	if t.forked[tid] {
