@@ -11,7 +11,7 @@
 
 #define MAX_UNSEEN 8192 /* number 0 is none */
 #define UNSEEN_HITS 16
-#define UNSEEN_COSTS 4096      /* hits that cost more than it does to remove the probe */
+#define UNSEEN_COSTS 512       /* hits that cost about as much as it does to remove the probe */
 #define UNSEEN_REMOVE 2        /* in a record: UNSEEN_COSTS are reached */
 #define UNSEEN_EARLY (1 << 16) /* of a cookie: counts while a process has one thread, too */
 #define UNSEEN_ASKS (1 << 17)  /* of a cookie: a loop that waits by asking is left */
