@@ -789,6 +789,7 @@ func (s *Session) finish() (Lost, error) {
 	if s.thinner != nil {
 		s.thinner.halt()
 	}
+	s.tracer.CloseTogether()
 	err := s.stopObserving()
 	s.tender.halt()
 	s.closing.Wait()

@@ -13,6 +13,7 @@ type turns struct {
 	changed   *sync.Cond // of mu; nil until somebody waits
 	attaching int
 	closing   int
+	together  bool // links are not closed in turn any more
 }
 
 // maxClosing bounds the links that are closed at a time: some, since each waits for a grace period of the kernel.
@@ -40,7 +41,7 @@ func (t *turns) begin() {
 	if t.changed == nil {
 		t.changed = sync.NewCond(&t.mu)
 	}
-	for t.attaching > 0 || t.closing >= maxClosing {
+	for !t.together && (t.attaching > 0 || t.closing >= maxClosing) {
 		t.changed.Wait()
 	}
 	t.closing++
@@ -52,6 +53,16 @@ func (t *turns) end(n *int) {
 	*n--
 	if t.changed != nil {
 		t.changed.Broadcast()
+	}
+}
+
+// CloseTogether ends the turns: no more probes are put in, and all links are closed at a time, as in CloseAll.
+func (t *Tracer) CloseTogether() {
+	t.turns.mu.Lock()
+	defer t.turns.mu.Unlock()
+	t.turns.together = true
+	if t.turns.changed != nil {
+		t.turns.changed.Broadcast()
 	}
 }
 
