@@ -8,59 +8,37 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader/procfs"
 )
 
 // A thread that has ended is a zombie of its tracer until that waits for it. While the tracer handles a stop, which takes
 // seconds where a large program gets its probes, the program would see threads that it has joined: chromium's sandbox
-// counts its threads before it begins, and aborts. So another thread waits for those meanwhile. It need not be the tracer
-// for that.
+// counts its threads before it begins, and aborts. So another thread of the tool waits for those meanwhile: it need not be the
+// tracer for that.
 
 // reapEvery is the time between two looks for such threads; a stop is handled for so long before the first.
 const reapEvery = 10 * time.Millisecond
 
 // reaper waits for threads that end while the tracer is busy. The zero value is ready.
 type reaper struct {
-	group safely.Group
-	quit  chan struct{}
-
-	mu    sync.Mutex // guards the fields below; held while a thread is waited for
-	busy  bool       // the tracer handles a stop
-	since time.Time  // it does from then on
-	pids  []int      // the traced processes
-	ended []int      // the threads that were waited for, for the tracer
-}
-
-// start starts to look for threads that end, until halt.
-func (r *reaper) start() {
-	r.quit = make(chan struct{})
-	r.group.Go(func() {
-		each := time.NewTicker(reapEvery)
-		defer each.Stop()
-		for {
-			select {
-			case <-r.quit:
-				return
-			case now := <-each.C:
-				r.reap(now)
-			}
-		}
-	})
-}
-
-// halt ends that goroutine.
-func (r *reaper) halt() {
-	close(r.quit)
-	r.group.Wait()
+	mu    sync.Mutex  // guards the fields below; held while a thread is waited for
+	next  *time.Timer // of the next look; nil: there was none yet
+	busy  bool        // the tracer handles a stop
+	pids  []int       // the traced processes
+	ended []int       // the threads that were waited for, for the tracer
 }
 
 // begin says that the tracer handles a stop; the threads of pids are waited for until finish.
 func (r *reaper) begin(pid int, forked map[int]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.busy, r.since = true, time.Now()
+	r.busy = true
 	r.pids = append(slices.AppendSeq(r.pids[:0], maps.Keys(forked)), pid)
+	if r.next == nil {
+		r.next = time.AfterFunc(reapEvery, r.reap)
+	} else {
+		r.next.Reset(reapEvery)
+	}
 }
 
 // finish says that the stop is handled, and returns the threads that were waited for meanwhile.
@@ -68,17 +46,19 @@ func (r *reaper) finish() (ended []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.busy = false
+	r.next.Stop()
 	ended, r.ended = r.ended, nil
 	return ended
 }
 
 // reap waits for the threads that have ended, but not for first threads: the ends of processes are the tracer's.
-func (r *reaper) reap(now time.Time) {
+func (r *reaper) reap() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.busy || now.Sub(r.since) < reapEvery {
+	if !r.busy {
 		return
 	}
+	defer r.next.Reset(reapEvery)
 	for _, pid := range r.pids {
 		procfs.EachZombie(pid, func(tid int) {
 			var ws unix.WaitStatus

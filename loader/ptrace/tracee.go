@@ -167,8 +167,6 @@ var ErrNeverRan = errors.New("the program was not executed")
 // Run handles the program's stops, and makes it wait when the throttle asks for it, until the
 // program ends, or Release or Leave is called.
 func (t *Tracee) Run() (Exit, error) {
-	t.reaper.start()
-	defer t.reaper.halt()
 	for !t.released.Load() {
 		if t.leaving {
 			return t.leave()
