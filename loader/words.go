@@ -22,8 +22,11 @@ type wordTender struct {
 	done   safely.Group
 }
 
-// run starts a goroutine that makes room until halt.
+// run starts a goroutine that makes room until halt, if there is anything to make room for.
 func (w *wordTender) run() {
+	if !w.tracer.KeepsWords() {
+		return
+	}
 	w.stop = make(chan struct{})
 	w.done.Go(func() {
 		each := time.NewTicker(wordsEvery)

@@ -98,15 +98,19 @@ func (w *words) nextTable(counts []uint64) (n next, ok bool) {
 	return next{w.order[0], true}, true
 }
 
+// KeepsWords reports whether there are tables of words.
+func (t *Tracer) KeepsWords() bool {
+	t.words.mu.Lock()
+	defer t.words.mu.Unlock()
+	return len(t.words.order) > 0
+}
+
 // TendWords looks whether there is room for more words, and makes some. It is to be called every few milliseconds while
-// there are probes.
+// there are probes, if KeepsWords.
 func (t *Tracer) TendWords() error {
 	w := &t.words
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.order) == 0 {
-		return nil
-	}
 	var counts [bpf.WordTables]uint64
 	if err := t.objs.WordCounts.Get(&counts); err != nil {
 		return fmt.Errorf("read how many words there are: %w", err)
