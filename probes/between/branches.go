@@ -3,23 +3,16 @@ package between
 import "github.com/tracepredict/tracepredict/probes/insn"
 
 // Branches reports whether a branch, or where the code accesses memory, may depend on what code has read from memory: in
-// the function of the read, or in those to which it returns. Read is the call stack of the read, as for Differ. Calls are taken to return, and to
-// use nothing of the value; a store to memory that is not of the frame loses it.
+// the function of the read, or in those to which it returns. Read is the call stack of the read, as for Differ. Calls are
+// taken to return, and to use nothing of the value; a store to memory that is not of the frame loses it.
 func (x *Examiner) Branches(read []uint64) bool {
-	if len(read) == 0 {
+	image, in, code := x.readAt(read)
+	if in == nil {
 		return false
 	}
-	l, ok := x.locate(read[0])
-	if !ok {
-		return false
-	}
-	in, code := l.image.at(l.pc)
-	if in == nil || !in.Known || !in.Kind.Straight() || in.NMem != 1 || !in.Mem[0].Read || in.Mem[0].Size > wordSize {
-		return false
-	}
-	t := trail{x: x, image: l.image, outer: read[1:], left: maxTrail}
+	t := trail{x: x, image: image, outer: read[1:], left: maxTrail}
 	t.newFrame()
-	if !t.apply(in, code, ownFrame{image: l.image, given: true, value: value{read: apart}}) {
+	if !t.apply(in, code, ownFrame{image: image, given: true, value: value{read: apart}}) {
 		return false
 	}
 	return t.reachesBranch(in.End())

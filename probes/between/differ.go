@@ -13,26 +13,36 @@ const maxFollowed = 64
 // Calls are taken to return, and to change what the calling convention lets them. Where a branch depends on something
 // else, both ways count. If Differ returns false, the code may do the same or not.
 func (x *Examiner) Differ(read []uint64, a, b uint64) bool {
-	if len(read) == 0 || a == b {
+	image, in, code := x.readAt(read)
+	if in == nil || a == b {
 		return false
 	}
-	l, ok := x.locate(read[0])
-	if !ok {
-		return false
-	}
-	in, code := l.image.at(l.pc)
-	if in == nil || !in.Known || !in.Kind.Straight() || in.NMem != 1 || !in.Mem[0].Read || in.Mem[0].Size > wordSize {
-		return false
-	}
-	f := follower{image: l.image, outer: read[1:], x: x, left: maxFollowed}
+	f := follower{image: image, outer: read[1:], x: x, left: maxFollowed}
 	for i, v := range []uint64{a, b} {
 		f.states[i].newFrame()
-		once := ownFrame{image: l.image, given: true, value: value{bytes: uint8(in.Mem[0].Size), off: int64(v)}}
+		once := ownFrame{image: image, given: true, value: value{bytes: uint8(in.Mem[0].Size), off: int64(v)}}
 		if !f.apply(&f.states[i], in, code, once) {
 			return false
 		}
 	}
 	return f.follow(in.End(), 0)
+}
+
+// readAt returns the instruction that makes a read, with its code and where it is; nil if it is none that reads one word
+// alone, or if it is not known. Read is the call stack of the read, as for Differ.
+func (x *Examiner) readAt(read []uint64) (image *image, in *insn.Inst, code []byte) {
+	if len(read) == 0 {
+		return nil, nil, nil
+	}
+	l, ok := x.locate(read[0])
+	if !ok {
+		return nil, nil, nil
+	}
+	in, code = l.image.at(l.pc)
+	if in == nil || !in.Known || !in.Kind.Straight() || in.NMem != 1 || !in.Mem[0].Read || in.Mem[0].Size > wordSize {
+		return nil, nil, nil
+	}
+	return l.image, in, code
 }
 
 // follower follows the code behind a read, with what is known after each of the two values.
