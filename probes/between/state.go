@@ -50,15 +50,12 @@ func (s *state) join(from *state) (changed bool) {
 	}
 	changed = changed || from.wrote&^s.wrote != 0
 	s.wrote |= from.wrote
-	frames := slices.Clone(s.frames)
-	some := false
-	for i := range frames {
-		some = frames[i].join(&from.frames[i]) || some
+	for i := range s.frames {
+		if f := s.frames[i]; f.join(&from.frames[i]) {
+			*s.change(i), changed = f, true
+		}
 	}
-	if some {
-		s.frames = frames
-	}
-	return changed || some
+	return changed
 }
 
 func set(to *value, v value) (changed bool) {

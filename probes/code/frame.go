@@ -67,10 +67,11 @@ func (f Frame[V]) Overwrite(at int64, n int) Frame[V] {
 // frames knows nothing, and returns false if nothing is known of the word then.
 func (f *Frame[V]) Join(from Frame[V], join func(a, b *V) (V, bool), same func(a, b V) bool) (changed bool) {
 	a, b := *f, from
-	if len(a) == 0 && len(b) == 0 {
+	if len(a) == 0 && len(b) == 0 || len(a) == len(b) && &a[0] == &b[0] {
 		return false
 	}
-	var out Frame[V]
+	var out Frame[V] // nil as long as it is the first n words
+	n := 0
 	for len(a) > 0 || len(b) > 0 {
 		var x, y *V
 		var at int64
@@ -81,7 +82,14 @@ func (f *Frame[V]) Join(from Frame[V], join func(a, b *V) (V, bool), same func(a
 			y, at = &b[0].Value, b[0].At
 		}
 		if v, ok := join(x, y); ok {
-			out = append(out, Word[V]{at, v})
+			if out == nil && n < len(*f) && (*f)[n].At == at && same((*f)[n].Value, v) {
+				n++
+			} else {
+				if out == nil {
+					out = append(make(Frame[V], 0, len(*f)+len(b)), (*f)[:n]...)
+				}
+				out = append(out, Word[V]{at, v})
+			}
 		}
 		if x != nil {
 			a = a[1:]
@@ -90,9 +98,10 @@ func (f *Frame[V]) Join(from Frame[V], join func(a, b *V) (V, bool), same func(a
 			b = b[1:]
 		}
 	}
-	if slices.EqualFunc(out, *f, func(a, b Word[V]) bool { return a.At == b.At && same(a.Value, b.Value) }) {
-		return false
+	if out == nil {
+		out = (*f)[:n:n]
 	}
+	unchanged := len(out) == n && n == len(*f)
 	*f = out
-	return true
+	return !unchanged
 }
