@@ -222,7 +222,7 @@ func TestQuery(t *testing.T) {
 		}
 	}
 	x := New(f)
-	x.Budget = 50
+	x.Budget = 20
 	if ok, why := x.ReadsNothing(Query{From: from, To: to}); ok || x.Budget > 0 {
 		t.Errorf("with %d instructions left: %v, %+v", x.Budget, ok, why)
 	}

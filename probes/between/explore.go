@@ -129,6 +129,7 @@ func (e *explorer) line(p place, s *state) bool {
 type image struct {
 	*elf.File
 	insts    map[uint64]*decoded
+	pieces   map[uint64][]byte // of the code, by where they begin
 	plt, got map[uint64]string
 	writable []elf.Range
 	sums     map[summaryKey]*summary
@@ -144,7 +145,7 @@ type decoded struct {
 }
 
 func newImage(f *elf.File) *image {
-	return &image{File: f, insts: map[uint64]*decoded{}, plt: f.PLTTargets(), got: f.GOTSlots(), writable: f.Writable(), sums: map[summaryKey]*summary{}, alone: f.Lookup("__libc_single_threaded")}
+	return &image{File: f, insts: map[uint64]*decoded{}, pieces: map[uint64][]byte{}, plt: f.PLTTargets(), got: f.GOTSlots(), writable: f.Writable(), sums: map[summaryKey]*summary{}, alone: f.Lookup("__libc_single_threaded")}
 }
 
 // at returns the instruction at an address; nil if there is none.
@@ -153,7 +154,7 @@ func (im *image) at(pc uint64) (*insn.Inst, []byte) {
 	if d == nil {
 		d = &decoded{}
 		im.insts[pc] = d
-		if code, err := im.Bytes(pc, im.Arch().MaxLen()); err == nil {
+		if code, err := im.code(pc); err == nil {
 			if in, err := insn.Decode(im.Arch(), code, pc); err == nil && in.Len > 0 {
 				d.in, d.bytes, d.ok = in, code[:in.Len], true
 			}
@@ -163,6 +164,23 @@ func (im *image) at(pc uint64) (*insn.Inst, []byte) {
 		return nil, nil
 	}
 	return &d.in, d.bytes
+}
+
+// pieceSize is how much of the code is read at a time, in bytes.
+const pieceSize = 4096
+
+// code returns the bytes of the instruction at an address, and some of what follows.
+func (im *image) code(pc uint64) ([]byte, error) {
+	n, begin := im.Arch().MaxLen(), pc&^(pieceSize-1)
+	piece, known := im.pieces[begin]
+	if !known {
+		piece, _ = im.Bytes(begin, pieceSize+n)
+		im.pieces[begin] = piece
+	}
+	if at := pc - begin; at < uint64(len(piece)) {
+		return piece[at:min(at+uint64(n), uint64(len(piece)))], nil
+	}
+	return im.Bytes(pc, n) // the segment begins behind the piece
 }
 
 // sameFunction reports whether two addresses are in one extent.

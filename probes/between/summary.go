@@ -64,6 +64,10 @@ func (e *extent) add(at int64, exact bool, n int) {
 // maxSummary bounds the instructions visited for one summary.
 const maxSummary = 20000
 
+// tooLarge is the number of instructions from which on a summary that the budget of a query ends is not made again: the
+// next query would end there too.
+const tooLarge = maxQuery / outerShare
+
 // unknownSummary is that of a function of which nothing is known.
 func unknownSummary() *summary {
 	s := &summary{leaks: ^objects(0), writes: ^objects(0), catches: true}
@@ -90,12 +94,12 @@ func (x *Examiner) summary(im *image, entry uint64, of objects) *summary {
 	}
 	s := &summary{busy: true}
 	im.sums[key] = s
-	ok := false
+	ok, before := false, x.left
 	for range 4 {
-		before := s.flows
-		*s = summary{flows: before, busy: true}
+		flows := s.flows
+		*s = summary{flows: flows, busy: true}
 		z := summarizer{x: x, sum: s, image: im, key: key, parts: im.parts(entry)}
-		if ok = z.run(); !ok || s.flows == before {
+		if ok = z.run(); !ok || s.flows == flows {
 			break
 		}
 		ok = false
@@ -103,8 +107,8 @@ func (x *Examiner) summary(im *image, entry uint64, of objects) *summary {
 	if s.busy = false; !ok {
 		s.fail()
 	}
-	if x.left <= 0 {
-		delete(im.sums, key) // the budget ended it
+	if x.left <= 0 && before-x.left < tooLarge {
+		delete(im.sums, key) // others have spent the budget that ended it
 	}
 	return s
 }

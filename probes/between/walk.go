@@ -14,6 +14,7 @@ type walker struct {
 	x       *Examiner
 	query   Query
 	why     Why
+	needed  int // the frames of From that the paths lead through
 	outside int // return addresses of From that belong to frames outside the outermost context
 	about   question
 	now     place
@@ -115,7 +116,7 @@ func (w *walker) begin() bool {
 	}
 	frames := from[1:]
 	needed := max(len(frames)-common, 1)
-	if needed > maxFrames/2 {
+	if w.needed = needed; needed > maxFrames/2 {
 		return w.fail(Why{Kind: TooMuch})
 	}
 	w.explorer = newExplorer(0)
@@ -270,7 +271,11 @@ func (w *walker) enter(s *state, out *context, frames []uint64, i int) *context 
 			}
 		}
 	}
-	c.sum = w.x.summary(l.image, fn.Lo, of)
+	if w.x.left <= 0 {
+		w.fail(Why{Kind: TooMuch})
+		return nil
+	}
+	c.sum = w.summary(l.image, fn.Lo, of, i >= w.needed)
 	at := c.sum.calls[l.pc]
 	if at == nil {
 		w.fail(Why{Kind: NotUnderstood, At: frames[i]})
@@ -278,6 +283,21 @@ func (w *walker) enter(s *state, out *context, frames []uint64, i int) *context 
 	}
 	w.compose(s, c, at)
 	return c
+}
+
+// outerShare is the part of what is left of a query's budget that the summary of one frame may cost that is examined
+// only because code may have pointers to it: a quarter.
+const outerShare = 4
+
+// summary returns the summary of a function of From; an outer one may cost less.
+func (w *walker) summary(im *image, entry uint64, of objects, outer bool) *summary {
+	if !outer {
+		return w.x.summary(im, entry, of)
+	}
+	kept := w.x.left - w.x.left/outerShare
+	w.x.left -= kept
+	defer func() { w.x.left = max(w.x.left, 0) + kept }()
+	return w.x.summary(im, entry, of)
 }
 
 // isEntry reports whether a function begins at an address, rather than a part of one: there is a
