@@ -62,10 +62,11 @@ type File struct {
 	held     holding
 	values   sync.Map // key of Once → func() any
 
-	symbolsOnce, functionsOnce, pltOnce, gotOnce, separateOnce, debugSymbolsOnce,
+	dynsymOnce, symbolsOnce, functionsOnce, pltOnce, gotOnce, separateOnce, debugSymbolsOnce,
 	framesOnce, landmarksOnce, entriesOnce, mentionsOnce, pointersOnce, sumOnce sync.Once
 
 	symbols         []Symbol
+	dynamic         []Symbol // those of the dynamic table alone
 	undefined       []string
 	byName          map[string][]int32
 	functions       []Range

@@ -37,7 +37,7 @@ func (f *File) Symbols() []Symbol {
 // Undefined returns the names of imported symbols, sorted, without versions. The slice is shared
 // and must not be changed.
 func (f *File) Undefined() []string {
-	f.symbolsOnce.Do(f.loadSymbols)
+	f.dynsymOnce.Do(f.loadDynamicSymbols)
 	return f.undefined
 }
 
@@ -52,13 +52,18 @@ func (f *File) Lookup(name string) []Symbol {
 	return out
 }
 
+// loadDynamicSymbols reads the dynamic symbols, which takes a small part of the time of loadSymbols.
+func (f *File) loadDynamicSymbols() {
+	defined, undefined := f.dynamicSymbols()
+	slices.Sort(undefined)
+	f.dynamic, f.undefined = defined, slices.Compact(undefined)
+}
+
 func (f *File) loadSymbols() {
-	dyn, undefined := f.dynamicSymbols()
+	f.dynsymOnce.Do(f.loadDynamicSymbols)
 	static, err := f.staticSymbols()
 	f.AddProblem(err)
-	f.symbols = mergeSymbols(dyn, static)
-	slices.Sort(undefined)
-	f.undefined = slices.Compact(undefined)
+	f.symbols = mergeSymbols(f.dynamic, static)
 	f.byName = make(map[string][]int32, len(f.symbols))
 	for i, s := range f.symbols {
 		f.byName[s.Name] = append(f.byName[s.Name], int32(i))
