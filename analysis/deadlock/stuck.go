@@ -2,6 +2,7 @@ package deadlock
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/tracepredict/tracepredict/analysis/deadlock/goodlock"
 	"github.com/tracepredict/tracepredict/analysis/deadlock/lockout"
@@ -42,19 +43,20 @@ func (a *Analysis) stuck() []finding.Finding {
 	return out
 }
 
-// askStuck returns the answer about a candidate. What the code decides is asked last: an answer takes far longer than a
-// search for a schedule, and most candidates have none.
+// askStuck returns the answer about a candidate. What the code decides is asked only where threads are left waiting, or
+// that was not searched: an answer takes longer than to find out.
 func (a *Analysis) askStuck(c *lockout.Candidate) predict.Result {
+	var r predict.Result
+	var possible func() bool
 	if c.Taken != 0 {
-		return unless(a.shared.History.StuckByTaken(c.Taken, c.Wake), func() bool { return !a.mayBeLost(c) })
+		possible = sync.OnceValue(func() bool { return a.mayBeLost(c) })
+		r = a.shared.History.StuckByTaken(c.Taken, c.Wake, possible)
+	} else {
+		possible = sync.OnceValue(func() bool { return a.comesToWait(c.Decides) })
+		r = a.shared.History.Stuck(c.Later, c.Left, c.Wait, possible)
 	}
-	return unless(a.shared.History.Stuck(c.Later, c.Left, c.Wait), func() bool { return !a.comesToWait(c.Decides) })
-}
-
-// unless returns r, or that there is no such schedule where there is or may be one that is refuted.
-func unless(r predict.Result, refuted func() bool) predict.Result {
-	if (r.Verdict == predict.Predicted || r.NotSearched()) && refuted() {
-		return predict.Result{}
+	if r.NotSearched() && !possible() {
+		return predict.Result{} // there is no such schedule
 	}
 	return r
 }

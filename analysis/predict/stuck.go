@@ -23,7 +23,10 @@ import (
 //
 // If left is not 0, that thread ends with the locks that it holds, which the run shows by inferred
 // releases before its end.
-func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result {
+//
+// If threads are left waiting, possible is asked whether they can come there, before the schedule is made and checked,
+// which takes as long as the run has events; nil: they can.
+func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64, possible func() bool) Result {
 	if h.blind {
 		return unknown(reason.Evicted)
 	}
@@ -55,14 +58,14 @@ func (h *History) Stuck(later []uint64, left event.ThreadID, wait uint64) Result
 	b.begun, b.kept = s.beganBy(wait), kept
 	b.find()
 	h.stuckSteps += (len(b.woken) + len(b.initialisers)) * len(h.log) / 8
-	return b.result(b.smallest(), 0)
+	return b.result(b.smallest(), 0, possible)
 }
 
 // StuckByTaken finds out whether the run can end with threads that wait for ever if a signal, given by
 // Seq, wakes another thread than in the run, where wake is the Seq of the wake of the one that it woke. The
 // other one waits on the same condition then, and waits again until it is woken as in the run. All else
-// that can happen does, in the order of the run.
-func (h *History) StuckByTaken(signal, wake uint64) Result {
+// that can happen does, in the order of the run. Possible is as for Stuck.
+func (h *History) StuckByTaken(signal, wake uint64, possible func() bool) Result {
 	if h.blind || h.entry(signal) == nil || h.entry(wake) == nil {
 		return unknown(reason.Evicted)
 	}
@@ -89,7 +92,7 @@ func (h *History) StuckByTaken(signal, wake uint64) Result {
 	if b.at[h.log[i].Thread] != i {
 		return refuted(reason.NobodyStuck)
 	}
-	return b.result(b.around(h.log[i].Thread), signal)
+	return b.result(b.around(h.log[i].Thread), signal, possible)
 }
 
 // takes reports whether another thread than the one that a signal woke in the run waited for it too.
@@ -112,9 +115,9 @@ func newBlocked(s *scheduler) *blocked {
 
 // result returns the result of Stuck if threads wait for each other at these events, or of StuckByTaken if
 // taken is not 0.
-func (b *blocked) result(chosen []int32, taken uint64) Result {
+func (b *blocked) result(chosen []int32, taken uint64, possible func() bool) Result {
 	s, h := b.scheduler, b.h
-	if len(chosen) == 0 {
+	if len(chosen) == 0 || possible != nil && !possible() {
 		return refuted(reason.NobodyStuck)
 	}
 	q := h.ask(finding.Deadlock, make(Pattern, len(chosen)))

@@ -32,7 +32,7 @@ func TestStuckIsStuck(t *testing.T) {
 			if r.IntN(2) == 0 {
 				later = append(later, 1+r.Uint64N(uint64(len(m.out))))
 			}
-			res := h.Stuck(later, event.ThreadID(r.Uint64N(3)*r.Uint64N(2)), 1+r.Uint64N(uint64(len(m.out))))
+			res := h.Stuck(later, event.ThreadID(r.Uint64N(3)*r.Uint64N(2)), 1+r.Uint64N(uint64(len(m.out))), nil)
 			if res.Verdict == Unknown {
 				t.Fatalf("seed %d, %v: %s", seed, later, res.Reason)
 			}
@@ -132,7 +132,7 @@ func TestSetStuck(t *testing.T) {
 	}
 	eventtest.Stamp(run)
 	h := record(run, Options{})
-	r := h.Stuck([]uint64{2}, 0, 0)
+	r := h.Stuck([]uint64{2}, 0, 0, nil)
 	if r.Verdict != Predicted || r.Reordered != [2]uint64{2, 5} || r.Timed {
 		t.Fatalf("%+v", r)
 	}
@@ -144,13 +144,13 @@ func TestSetStuck(t *testing.T) {
 	if h.ThreadOf(6) != 1 || h.ThreadOf(99) != 0 {
 		t.Error("wrong thread of an event")
 	}
-	if r := h.Stuck([]uint64{4}, 0, 0); r.Verdict != Refuted {
+	if r := h.Stuck([]uint64{4}, 0, 0, nil); r.Verdict != Refuted {
 		t.Errorf("a thread that ends later: %+v", r)
 	}
-	if r := h.Stuck([]uint64{99}, 0, 0); r.Verdict != Unknown || !r.Evicted() {
+	if r := h.Stuck([]uint64{99}, 0, 0, nil); r.Verdict != Unknown || !r.Evicted() {
 		t.Errorf("an event that was not kept: %+v", r)
 	}
-	if r := record(run, Options{Reversals: -1}).Stuck([]uint64{2}, 0, 0); r.Verdict != Unknown {
+	if r := record(run, Options{Reversals: -1}).Stuck([]uint64{2}, 0, 0, nil); r.Verdict != Unknown {
 		t.Errorf("without reversals: %+v", r)
 	}
 }

@@ -25,7 +25,7 @@ func TestTakenIsStuck(t *testing.T) {
 			if m.out[sent].Op != event.Signal {
 				continue
 			}
-			r := h.StuckByTaken(uint64(sent)+1, uint64(wake)+1)
+			r := h.StuckByTaken(uint64(sent)+1, uint64(wake)+1, nil)
 			if r.Verdict != Predicted {
 				continue
 			}
