@@ -158,6 +158,7 @@ type Session struct {
 	notes  notes // for the report
 
 	planning planning
+	calls    calls // that the modules want
 	ring     ringWatcher
 	hardware watchpoints
 	yields   yields
@@ -429,6 +430,9 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if err := s.findActions(p, mapped); err != nil {
 		return fresh, err
 	}
+	if err := s.startCalls(); err != nil {
+		return fresh, err
+	}
 	if len(fresh) > 0 {
 		s.planning.say("attaching probes", 0)
 	}
@@ -582,9 +586,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 // register plans the probes of a new module, and enters its sites. If it fails, the session does not know the module.
 func (s *Session) register(p *process, mod *Module) (err error) {
 	if s.opts.Messages == MessagesAuto && !s.opts.NoProbes && mod.passesMessages(s.opts.Follow) {
-		if err := s.tracer.StartMessages(); err != nil {
-			return err
-		}
+		s.wants(messagesWanted)
 	}
 	s.startYielding(mod)
 	if s.opts.NoProbes {
@@ -592,9 +594,7 @@ func (s *Session) register(p *process, mod *Module) (err error) {
 	} else if mod.Plan, err = s.planning.plan(p.planner, mod); err != nil {
 		return err
 	}
-	if err := s.startCalls(mod); err != nil {
-		return err
-	}
+	s.wantCalls(mod)
 	for _, n := range mod.Plan.Notes {
 		s.notes.add(n)
 	}
@@ -666,14 +666,38 @@ func (s *Session) Told(tid uint32, at uint64) (bool, error) {
 	return s.tracer.Told(uint32(s.PID()), tid, at)
 }
 
-// startCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
-func (s *Session) startCalls(m *Module) error {
+// wantCalls has system calls recorded, if the plan of a module shows that they order threads and that is wanted.
+func (s *Session) wantCalls(m *Module) {
 	switch {
 	case s.opts.Messages == MessagesNever || s.opts.NoProbes:
-		return nil
 	case m.asks():
-		return s.tracer.StartAsking()
+		s.wants(askingWanted)
 	case s.opts.Messages == MessagesAuto && m.locksFiles():
+		s.wants(messagesWanted)
+	}
+}
+
+// calls says which system calls are to be recorded.
+type calls uint8
+
+const (
+	noCalls calls = iota
+	messagesWanted
+	askingWanted // also what threads ask the kernel for and change
+)
+
+// wants has startCalls start that. The programs are loaded meanwhile.
+func (s *Session) wants(c calls) {
+	s.calls = max(s.calls, c)
+	s.tracer.LoadMessages()
+}
+
+// startCalls has the system calls recorded that the modules so far want.
+func (s *Session) startCalls() error {
+	switch s.calls {
+	case askingWanted:
+		return s.tracer.StartAsking()
+	case messagesWanted:
 		return s.tracer.StartMessages()
 	}
 	return nil

@@ -23,11 +23,11 @@ var ErrNotLoaded = errors.New("load a BPF program")
 type programs struct {
 	spec  *ebpf.CollectionSpec
 	maps  map[string]*ebpf.Map // those that the programs use
+	types *btf.Cache           // of the kernel: reading them takes as long as verifying a small program
 	early safely.Group         // goroutines of ahead
 
 	mu     sync.Mutex // guards the fields below; acquired after Tracer.mu
 	loaded map[loadedAs]*loaded
-	caches []*btf.Cache // of the kernel's types: those that nobody uses now
 }
 
 // loaded is a program that was loaded, or is being loaded.
@@ -39,10 +39,8 @@ type loaded struct {
 
 // newPrograms creates the maps of the BPF programs, assigns them to objs, and loads no program.
 func newPrograms(spec *ebpf.CollectionSpec, objs *objects) (*programs, error) {
-	p := &programs{spec: spec, loaded: map[loadedAs]*loaded{}}
-	cache := p.cache()
-	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: cache})
-	p.giveBack(cache)
+	p := &programs{spec: spec, types: btf.NewCache(), loaded: map[loadedAs]*loaded{}}
+	coll, err := ebpf.NewCollectionWithOptions(p.part(""), ebpf.CollectionOptions{Cache: p.types})
 	if err != nil {
 		return nil, need.ExplainLoad(err)
 	}
@@ -123,38 +121,18 @@ func (p *programs) as(key loadedAs) (*ebpf.Program, error) {
 // load loads a program.
 func (p *programs) load(key loadedAs) (*ebpf.Program, error) {
 	name := key.name
-	part, cache := p.part(name), p.cache()
+	part := p.part(name)
 	if key.way == oneProbe {
 		single := part.Programs[name].Copy()
 		single.AttachType = ebpf.AttachNone
 		part.Programs[name] = single
 	}
-	defer p.giveBack(cache)
-	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: cache})
+	coll, err := ebpf.NewCollectionWithOptions(part, ebpf.CollectionOptions{MapReplacements: p.used(part), Cache: p.types})
 	if err != nil {
 		return nil, errors.Join(ErrNotLoaded, need.ExplainLoad(err))
 	}
 	defer coll.Close()
 	return coll.DetachProgram(name), nil
-}
-
-// cache returns a cache that nobody uses: one goroutine at a time may use it.
-func (p *programs) cache() *btf.Cache {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	n := len(p.caches)
-	if n == 0 {
-		return btf.NewCache()
-	}
-	c := p.caches[n-1]
-	p.caches = p.caches[:n-1]
-	return c
-}
-
-func (p *programs) giveBack(c *btf.Cache) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.caches = append(p.caches, c)
 }
 
 // ahead begins to load programs, one after the other, that will be needed. Who needs one first waits for it, and gets

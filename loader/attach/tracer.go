@@ -97,6 +97,7 @@ type Tracer struct {
 	mu                   sync.Mutex          // guards the fields below; no other lock is acquired while it is held
 	links                []link.Link         // to tracepoints
 	watchedCallsAttached bool                // on_watched_call is attached, see attachWatchedCalls
+	messagesLoading      bool                // see LoadMessages
 	messagesStarted      bool                // see StartMessages
 	yields               bool                // see StartYielding
 	closers              map[int][]io.Closer // links of probes in files, and hardware watchpoints, by process ID
@@ -315,6 +316,27 @@ func (t *Tracer) attachTracing(name string) error {
 // whole log with %+v.
 func (t *Tracer) LoadAll() error { return t.programs.loadAll() }
 
+// messagePrograms returns the programs of StartMessages at raw tracepoints, in the order in which they are attached.
+func messagePrograms() []struct{ tracepoint, program string } {
+	return []struct{ tracepoint, program string }{
+		{"signal_deliver", bpf.TracepredictProgOnSignalCame}, {"signal_generate", bpf.TracepredictProgOnSignalSent},
+		{"sys_exit", bpf.TracepredictProgOnCallOut}, {"sys_enter", bpf.TracepredictProgOnCallIn},
+	}
+}
+
+// LoadMessages begins to load the programs of StartMessages, which the kernel takes long to verify.
+func (t *Tracer) LoadMessages() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.messagesLoading {
+		return
+	}
+	t.messagesLoading = true
+	for _, p := range messagePrograms() {
+		t.programs.ahead(p.program)
+	}
+}
+
 // StartMessages attaches the programs for system calls and signals, if it has not done so before.
 // From then on each system call on the machine costs a look-up of its process. What receives comes
 // before what sends, so that the return of each call that was seen to begin is seen too.
@@ -325,10 +347,7 @@ func (t *Tracer) StartMessages() error {
 		return nil
 	}
 	t.messagesStarted = true
-	for _, p := range []struct{ tracepoint, program string }{
-		{"signal_deliver", bpf.TracepredictProgOnSignalCame}, {"signal_generate", bpf.TracepredictProgOnSignalSent},
-		{"sys_exit", bpf.TracepredictProgOnCallOut}, {"sys_enter", bpf.TracepredictProgOnCallIn},
-	} {
+	for _, p := range messagePrograms() {
 		if err := t.attachRawTracepoint(p.tracepoint, p.program); err != nil {
 			return err
 		}
