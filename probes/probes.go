@@ -9,12 +9,14 @@ package probes
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"iter"
 	"maps"
 	"path"
 	"slices"
+	"sync"
 
 	"github.com/ianlancetaylor/demangle"
 
@@ -332,11 +334,12 @@ type Planner struct {
 	refused []string // by index in Options.On: why lines cannot be observed; "" if they can
 
 	functions []function.Function // that patterns of Options.On have matched
+	tableSum  func() [sha256.Size]byte
 }
 
 // NewPlanner returns a planner.
 func NewPlanner(opts Options) *Planner {
-	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosenForHardware: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On)), refused: make([]string, len(opts.On))}
+	p := &Planner{opts: opts, found: map[string]variable.Variable{}, located: map[string]variable.Variable{}, failed: map[string]error{}, chosenForHardware: map[string]bool{}, matched: make([]bool, len(opts.On)), misfits: make([]string, len(opts.On)), refused: make([]string, len(opts.On)), tableSum: sync.OnceValue(opts.Table.Sum)}
 	p.fields, p.opts.Watch, p.namesErr = fieldsOf(opts.Watch)
 	return p
 }

@@ -44,7 +44,7 @@ func (p *Planner) key(f *elf.File) (key plancache.Key, ok bool) {
 		left = p.room()
 	}
 	depends, err := encode(&dependencies{
-		Tool: o.Tool, Table: o.Table.Sum(), Own: own, Searchable: p.searchable(f), Described: p.onlyDescribed(f), Sites: left.sites, Variables: left.variables,
+		Tool: o.Tool, Table: p.tableSum(), Own: own, Searchable: p.searchable(f), Described: p.onlyDescribed(f), Sites: left.sites, Variables: left.variables,
 		Shared: o.Shared, Pointers: o.Pointers, EntrySites: o.EntrySites, Atomics: o.Atomics, Lives: o.Lives, Terse: o.Terse, Futexes: o.Futexes, Contended: o.Contended,
 		Name: f.Name(), BuildID: f.BuildID(), Earlier: p.atomic,
 	}, p.filesWith(f))

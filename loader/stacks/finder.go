@@ -133,14 +133,19 @@ func (f *Finder) Run() {
 		if p != nil && f.Failed != nil {
 			f.Failed(p) // whoever waits for this call stack gets an empty one
 		}
-		f.mu.Lock()
-		if end == unwind.EndOutermost {
-			f.complete++
-		}
-		f.ids[k.head.Stack-1] = f.number(pcs)
-		f.mu.Unlock()
-		f.found.Broadcast()
+		f.settle(k.head.Stack, pcs, end)
 	}
+}
+
+// settle sets the call stack of an ID that is being looked for.
+func (f *Finder) settle(id uint32, pcs []uint64, end unwind.End) {
+	f.mu.Lock()
+	if end == unwind.EndOutermost {
+		f.complete++
+	}
+	f.ids[id-1] = f.number(pcs)
+	f.mu.Unlock()
+	f.found.Broadcast()
 }
 
 // number returns the index of a call stack in stacks, and adds it if it is new. The caller holds

@@ -2,14 +2,17 @@ package stacks
 
 import (
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/tracepredict/tracepredict/bpf"
+	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
+	"github.com/tracepredict/tracepredict/probes/unwind"
 )
 
 // code is a Space with the code of the test's own binary at a load bias, and two sites.
@@ -96,5 +99,39 @@ func TestCallStacksBounded(t *testing.T) {
 	c.End()
 	if total, _ := c.Counts(); total != 2 || len(c.ids) != maxIDs || c.CallStack(maxIDs) == nil || c.CallStack(maxIDs+1) != nil || c.CallStack(0) != nil {
 		t.Errorf("%d of %d IDs are kept", total, len(c.ids))
+	}
+}
+
+// TestCallStacksOnce: ten million IDs, of pairs of a thread and a place, that have a hundred thousand call stacks of 20
+// frames take no more than their numbers and the call stacks: 200 MB, half of what the tool may take for them with what
+// the observer keeps of them.
+func TestCallStacksOnce(t *testing.T) {
+	ids, distinct := 10_000_000, 100_000
+	if !testtool.All() {
+		ids = 1_000_000
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	c := New(&code{})
+	pcs := make([]uint64, 20)
+	for i := range ids {
+		for at := range pcs {
+			pcs[at] = uint64(i%distinct + at)
+		}
+		if !c.expect(uint32(i + 1)) {
+			t.Fatalf("ID %d is known", i+1)
+		}
+		c.settle(uint32(i+1), slices.Clone(pcs), unwind.EndOutermost)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if took := after.HeapAlloc - before.HeapAlloc; took > 200<<20 || len(c.stacks) != distinct {
+		t.Errorf("%d IDs take %d MB, %d call stacks", ids, took>>20, len(c.stacks))
+	} else {
+		t.Logf("%d IDs take %d MB", ids, took>>20)
+	}
+	if got := c.CallStack(uint32(ids)); len(got) != 20 || got[0] != uint64((ids-1)%distinct) {
+		t.Errorf("the last: %d", got)
 	}
 }
