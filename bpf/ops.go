@@ -388,14 +388,18 @@ const (
 	ReachRemember   Reach = 6
 	ReachRemembered Reach = 7
 	// ReachRange: Of on_pointer, of a call or before a string instruction: span bytes from object on,
-	// as often as times holds, times the extra register, at most stride if that is not 0.
+	// as often as times holds, times the extra register, at most stride if that is not 0, and at most
+	// as many as the text has to which value_reg, plus one, points, its end included. With index_reg
+	// they are behind the text at object. With scale they are instead those of this buffer, counted
+	// from 1, of the vector that object is and that has as many as times holds; with index_reg too,
+	// object is a message (struct msghdr).
 	ReachRange Reach = 8
 	// ReachCalled: Likewise, once the call has returned: object, times and extra are remembered at the
 	// call. Of OpAlloc, times and extra multiply to the size of the block.
 	ReachCalled Reach = 9
 	// ReachReturned: Behind such a call, which is home bytes from here: as many elements as the result
-	// says, of width bytes, plus imm, at most as many as times was. Of OpAlloc, the result is the
-	// block.
+	// says, of width bytes, plus imm, at most as many as times was, and with value_reg there at most as
+	// many as the text at object has. Of OpAlloc, the result is the block.
 	ReachReturned Reach = 10
 	// ReachString: Of on_pointer, behind a string instruction, where object is the end of what it has
 	// accessed: imm plus times minus the extra register, times span, which is signed.

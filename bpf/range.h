@@ -7,11 +7,10 @@
 
 #include "cost.h"
 #include "file.h"
+#include "measure.h"
 #include "one_word.h"
 #include "operand.h"
 #include "pending.h"
-
-__u64 cut_ranges; /* calls of library functions that accessed more than was looked at */
 
 /* Bounds the words of a range that are looked at, and those that are recorded. */
 #define MAX_RANGE 512
@@ -20,11 +19,6 @@ __u64 cut_ranges; /* calls of library functions that accessed more than was look
 /* Bounds the words of a range at a probe with more hits than that, which may not be thinned. */
 #define RANGE_HOT (1 << 18)
 #define MAX_HOT_RANGE 16
-
-/* A range of memory that a library function accesses. */
-struct range {
-	__u64 begin, size;
-};
 
 /* A range on its way, see next_of_range. */
 struct range_access {
@@ -111,6 +105,8 @@ static __always_inline struct range range_returned(
 		result = (__s32)result;
 	if (result < 0)
 		return r;
+	if (begun->access.scale)
+		return buffer_of(&begun->access, call.object, call.entered, result);
 	if (begun->access.imm) { /* all, if the result is so great, or nothing */
 		n = (__u64)result + 1 >= begun->access.imm ? begun->access.span : 0;
 	} else {
@@ -120,6 +116,8 @@ static __always_inline struct range range_returned(
 	}
 	r.begin = call.object;
 	r.size = n * call.second;
+	if (r.begin && r.size && begun->access.value_reg)
+		bound_by_text(&r, r.begin);
 	return r;
 }
 
@@ -130,13 +128,19 @@ static __always_inline struct range range_of(struct pt_regs *ctx, struct site *s
 	struct range r = {object_of(ctx, site), a->span};
 
 	if (a->table_disp && !file_of(reg(ctx, a->table_disp - 1)))
-		r.size = 0;
+		return (struct range){};
+	if (a->scale)
+		return buffer_of(a, r.begin, a->times ? reg(ctx, a->times - 1) : 0, ~0ULL);
 	if (a->times)
 		r.size *= reg(ctx, a->times - 1);
 	if (a->extra)
 		r.size *= extra_of(ctx, a);
 	if (a->stride && r.size > a->stride)
 		r.size = a->stride;
+	if (r.begin && r.size && a->value_reg)
+		bound_by_text(&r, reg(ctx, a->value_reg - 1));
+	if (r.begin && r.size && a->index_reg)
+		put_behind_text(&r);
 	return r;
 }
 

@@ -60,13 +60,17 @@ enum reach {
 	REACH_REMEMBER,
 	REACH_REMEMBERED,
 	/* Of on_pointer, of a call or before a string instruction: span bytes from object on, as often as times
-	 * holds, times the extra register, at most stride if that is not 0. */
+	 * holds, times the extra register, at most stride if that is not 0, and at most as many as the text has
+	 * to which value_reg, plus one, points, its end included. With index_reg they are behind the text at
+	 * object. With scale they are instead those of this buffer, counted from 1, of the vector that object is
+	 * and that has as many as times holds; with index_reg too, object is a message (struct msghdr). */
 	REACH_RANGE,
 	/* Likewise, once the call has returned: object, times and extra are remembered at the call. Of OP_ALLOC,
 	 * times and extra multiply to the size of the block. */
 	REACH_CALLED,
 	/* Behind such a call, which is home bytes from here: as many elements as the result says, of width
-	 * bytes, plus imm, at most as many as times was. Of OP_ALLOC, the result is the block. */
+	 * bytes, plus imm, at most as many as times was, and with value_reg there at most as many as the text at
+	 * object has. Of OP_ALLOC, the result is the block. */
 	REACH_RETURNED,
 	/* Of on_pointer, behind a string instruction, where object is the end of what it has accessed: imm
 	 * plus times minus the extra register, times span, which is signed. */

@@ -27,8 +27,8 @@
  *   on_probe.h             on_probe, on_return: synchronisation calls (sync.h), variables by name (access.h)
  *   lines.h                lines that the user chose: entries and departures
  *   shared.h               on_shared: variables that nobody named
- *   pointer.h              on_pointer: memory that is reached through pointers, by words (one_word.h)
- *                          and ranges (range.h)
+ *   pointer.h              on_pointer: memory that is reached through pointers, by words (one_word.h),
+ *                          ranges (range.h), and texts and vectors (measure.h)
  *   word.h, wordtables.h   the words of memory, and the tables where they are
  *   sharing.h              which accesses of a word are recorded
  *   allocation.h, forget.h where blocks of memory were allocated; memory that ends

@@ -589,6 +589,11 @@ type TracepredictTaskLine struct {
 	ThreadPointer uint64
 }
 
+type TracepredictText struct {
+	_     structs.HostLayout
+	Bytes [4096]int8
+}
+
 type TracepredictThreadCost struct {
 	_     structs.HostLayout
 	Ran   uint64
@@ -667,6 +672,7 @@ const (
 	TracepredictMapSlots             = "slots"
 	TracepredictMapStacks            = "stacks"
 	TracepredictMapTargets           = "targets"
+	TracepredictMapTexts             = "texts"
 	TracepredictMapThreadCosts       = "thread_costs"
 	TracepredictMapUnseenHits        = "unseen_hits"
 	TracepredictMapUnseenWords       = "unseen_words"
@@ -905,6 +911,7 @@ type TracepredictMapSpecs struct {
 	Slots          *ebpf.MapSpec `ebpf:"slots"`
 	Stacks         *ebpf.MapSpec `ebpf:"stacks"`
 	Targets        *ebpf.MapSpec `ebpf:"targets"`
+	Texts          *ebpf.MapSpec `ebpf:"texts"`
 	ThreadCosts    *ebpf.MapSpec `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.MapSpec `ebpf:"unseen_hits"`
 	UnseenWords    *ebpf.MapSpec `ebpf:"unseen_words"`
@@ -1069,6 +1076,7 @@ type TracepredictMaps struct {
 	Slots          *ebpf.Map `ebpf:"slots"`
 	Stacks         *ebpf.Map `ebpf:"stacks"`
 	Targets        *ebpf.Map `ebpf:"targets"`
+	Texts          *ebpf.Map `ebpf:"texts"`
 	ThreadCosts    *ebpf.Map `ebpf:"thread_costs"`
 	UnseenHits     *ebpf.Map `ebpf:"unseen_hits"`
 	UnseenWords    *ebpf.Map `ebpf:"unseen_words"`
@@ -1125,6 +1133,7 @@ func (m *TracepredictMaps) Close() error {
 		m.Slots,
 		m.Stacks,
 		m.Targets,
+		m.Texts,
 		m.ThreadCosts,
 		m.UnseenHits,
 		m.UnseenWords,

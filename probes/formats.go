@@ -28,7 +28,7 @@ var scanArguments = map[string]int{
 const maxFormat = 1 << 10
 
 // formatRanges returns what a call that prints or scans accesses because its format says so, if the format is a
-// constant string of the file: of a text, the first byte.
+// constant string of the file.
 func (b *builder) formatRanges(c pointer.Call) []memoryRange {
 	prints, scans := formatArguments[c.Callee], scanArguments[c.Callee]
 	n := max(prints, scans)
@@ -43,9 +43,7 @@ func (b *builder) formatRanges(c pointer.Call) []memoryRange {
 	if scans > 0 {
 		ranges = scannedRanges(format, n+1)
 	} else {
-		for _, argument := range printedTexts(format, n+1) {
-			ranges = append(ranges, reads(argument))
-		}
+		ranges = printedTexts(format, n+1)
 	}
 	return slices.DeleteFunc(ranges, func(r memoryRange) bool { return r.pointer > len(b.arch.Arguments()) })
 }
@@ -69,10 +67,9 @@ func (b *builder) constantText(addr uint64, r insn.Reg) (string, bool) {
 	return string(text[:end]), true
 }
 
-// printedTexts returns which arguments a format of printf(3) prints as texts, of which it certainly reads the first
-// byte. First is the number of the first argument behind the format, counted from 1; of arguments in vector registers
+// printedTexts returns the texts that a format of printf(3) prints, as far as it certainly reads them. First is the number of the first argument behind the format, counted from 1; of arguments in vector registers
 // there is none. What it does not understand ends the search.
-func printedTexts(format string, first int) (texts []int) {
+func printedTexts(format string, first int) (texts []memoryRange) {
 	next := first
 	for {
 		_, rest, found := strings.Cut(format, "%")
@@ -95,7 +92,7 @@ func printedTexts(format string, first int) (texts []int) {
 		switch long[0] {
 		case 's', 'S':
 			if some {
-				texts = append(texts, next)
+				texts = append(texts, printedText(next, precision, length != "" || long[0] == 'S'))
 			}
 			next++
 		case 'd', 'i', 'o', 'u', 'x', 'X', 'c', 'C', 'p', 'n':
@@ -112,6 +109,19 @@ func printedTexts(format string, first int) (texts []int) {
 			return texts
 		}
 	}
+}
+
+// printedText returns what is read of a text of which so many bytes are printed, if a number says how many; of a text of
+// wide characters, the first byte.
+func printedText(argument int, precision string, wide bool) memoryRange {
+	r := reads(argument)
+	if wide {
+		return r
+	}
+	if most, err := strconv.Atoi(precision); err == nil && most > 0 && most < maxText {
+		r.bytes = most
+	}
+	return r.asText(argument)
 }
 
 // scannedRanges returns what a format of scanf(3) stores once it has assigned as many values as each says. First is the
@@ -148,7 +158,11 @@ func scannedRanges(format string, first int) (ranges []memoryRange) {
 			continue
 		}
 		assigned++
-		ranges = append(ranges, scanned(next, bytes, assigned))
+		r := scanned(next, bytes, assigned)
+		if strings.ContainsAny(long[:1], "s[") && length == "" {
+			r = r.asScannedText(width)
+		}
+		ranges = append(ranges, r)
 		next++
 	}
 }
@@ -157,6 +171,15 @@ func scannedRanges(format string, first int) (ranges []memoryRange) {
 func scanned(argument, bytes, assigned int) memoryRange {
 	r := writes(argument).part(0, bytes)
 	r.returned, r.whole, r.int, r.least = true, true, true, assigned
+	return r
+}
+
+// asScannedText returns the range of a text, with the byte that ends it, of which a width bounds the others.
+func (r memoryRange) asScannedText(width string) memoryRange {
+	r.text, r.bytes = r.pointer, maxText
+	if most, err := strconv.Atoi(width); err == nil && most > 0 && most < maxText {
+		r.bytes = most + 1
+	}
 	return r
 }
 
@@ -186,7 +209,7 @@ func scannedBytes(length, width, conversion string) (bytes int, rest string) {
 		}
 		return n, rest
 	case 's':
-		return 1, rest // as many as there are
+		return 1, rest // at least
 	case '[':
 		rest = strings.TrimPrefix(strings.TrimPrefix(rest, "^"), "]") // a bracket that is one of the set
 		_, rest, closed := strings.Cut(rest, "]")

@@ -41,6 +41,15 @@ type memoryRange struct {
 	state libraryState
 	// descriptor is the argument that is the number of an open file, without which nothing is accessed; 0: none is.
 	descriptor int
+	// text is the argument that points to a text, whose size bounds that of the range; 0: none does. Of what has been
+	// returned, it is the range itself.
+	text int
+	// behind reports that the range begins where the text ends to which the argument points.
+	behind bool
+	// buffer is which buffer it is, counted from 1, of the vector to which the argument points, and which has as many as
+	// count says; 0: it is none. Message reports that the argument points to a message (struct msghdr) that has the vector.
+	buffer  int
+	message bool
 }
 
 func reads(pointer int, sizes ...int) memoryRange { return rangeOf(pointer, sizes) }
@@ -70,6 +79,44 @@ func fillsOwn(bytes int) []memoryRange {
 // part returns the range of so many bytes, from one on.
 func (r memoryRange) part(at, bytes int) memoryRange {
 	r.at, r.bytes = at, bytes
+	return r
+}
+
+// asText returns the range that is as long as the text to which an argument points, or shorter.
+func (r memoryRange) asText(argument int) memoryRange {
+	r.text = argument
+	if r.count == 0 && r.bytes == 0 {
+		r.bytes = maxText
+	}
+	return r
+}
+
+// maxText is more than is looked at of a text.
+const maxText = 1 << 16
+
+// text returns the range of the whole text to which an argument points.
+func text(argument int) memoryRange { return reads(argument).asText(argument) }
+
+// behindText returns the range that begins where a text ends.
+func (r memoryRange) behindText() memoryRange {
+	r.behind = true
+	return r
+}
+
+// maxBuffers bounds the buffers of a vector that are looked at.
+const maxBuffers = 5
+
+// buffers returns the ranges of each of the buffers that a range stands for.
+func (r memoryRange) buffers() (all []memoryRange) {
+	for r.buffer = 1; r.buffer <= maxBuffers; r.buffer++ {
+		all = append(all, r)
+	}
+	return all
+}
+
+// inMessage returns the range of the message that has a vector.
+func (r memoryRange) inMessage() memoryRange {
+	r.message = true
 	return r
 }
 
@@ -119,20 +166,20 @@ var libraryRanges = map[string][]memoryRange{
 	"bcopy":   {reads(1, 3), writes(2, 3)},
 	"memcmp":  {reads(1, 3).firstByte(), reads(2, 3).firstByte()},
 	"memchr":  {reads(1, 3).firstByte()},
-	"strcpy":  {reads(2), writes(1)},
-	"strncpy": {reads(2, 3).firstByte(), writes(1, 3)},
-	"strcat":  {reads(1), reads(2)},
-	"strncat": {reads(1), reads(2, 3).firstByte()},
+	"strcpy":  {text(2), writes(1).asText(2)},
+	"strncpy": {reads(2, 3).asText(2), writes(1, 3)},
+	"strcat":  {text(1), text(2), writes(1).behindText().asText(2)},
+	"strncat": {text(1), reads(2, 3).asText(2), writes(1, 3).behindText().asText(2)},
 	"strlen":  {{pointer: 1, returned: true, plus: 1}},
 	"strnlen": {{pointer: 1, count: 2, returned: true, plus: 1}},
 	"strcmp":  {reads(1), reads(2)},
 	"strncmp": {reads(1, 3).firstByte(), reads(2, 3).firstByte()},
 	"strchr":  {reads(1)},
 	"strstr":  {reads(2)},
-	"strdup":  {reads(1)},
-	"strndup": {reads(1, 2).firstByte()},
-	"puts":    {reads(1)},
-	"fputs":   {reads(1)},
+	"strdup":  {text(1)},
+	"strndup": {reads(1, 2).asText(1)},
+	"puts":    {text(1)},
+	"fputs":   {text(1)},
 	"atoi":    {reads(1)},
 	"strtol":  {reads(1)},
 
@@ -144,14 +191,23 @@ var libraryRanges = map[string][]memoryRange{
 	"fwrite": {reads(1, 3, 2)},
 	"fread":  {writes(1, 3, 2).asReturned()},
 
+	"writev":  append([]memoryRange{reads(2, 3).part(0, 16)}, reads(2, 3).ifOpen(1).buffers()...),
+	"readv":   append([]memoryRange{reads(2, 3).part(0, 16)}, writes(2, 3).asReturned().buffers()...),
+	"sendmsg": append([]memoryRange{reads(2).part(16, 16)}, reads(2).ifOpen(1).inMessage().buffers()...),
+	"recvmsg": append([]memoryRange{reads(2).part(16, 16)}, writes(2).asReturned().inMessage().buffers()...),
+
 	"sscanf": {reads(1)},
 	"scanf":  {},
-	"fgets":  {writes(1).ifReturned()},
+	"fgets":  {writes(1).asText(1).ifReturned()},
 
-	"getcwd":    {writes(1).ifReturned()},
-	"inet_ntop": {writes(3).ifReturned()},
-	"realpath":  {writes(2).ifReturned()},
-	"strftime":  {writes(1).ifReturned()},
+	"getcwd":    {writes(1).asText(1).ifReturned()},
+	"inet_ntop": {writes(3).asText(3).ifReturned()},
+	"realpath":  {writes(2).asText(2).ifReturned()},
+	"strftime":  {writes(1).asText(1).ifReturned()},
+	"asctime_r": {reads(1).part(0, 24), writes(2).asText(2).ifReturned()},
+	"ctime_r":   {reads(1).part(0, 8), writes(2).asText(2).ifReturned()},
+	"rand_r":    {writes(1).part(0, 4)},
+	"strtok_r":  {text(2), writes(3).part(0, 8)},
 
 	"qsort": {writes(1, 2, 3)},
 
@@ -180,11 +236,18 @@ var libraryRanges = map[string][]memoryRange{
 	"setenv":  {changesState(environment)},
 	"mktime":  {reads(1).part(0, 24), readsState(environment)},
 	"tzset":   {readsState(environment)},
-	"strtok":  {reads(2), changesState(strtokState)},
+	"strtok":  {text(2), changesState(strtokState)},
 	"drand48": {changesState(drand48State)},
 	"hsearch": {readsState(hsearchTable), changesState(hsearchTable).unlessZero(3)},
 	"hcreate": {changesState(hsearchTable)},
-	"getopt":  {changesState(getoptState)},
+	// MT-Unsafe with race:rootp, and race:htab: whatever is found, the tree or table may be changed.
+	"tsearch":    {writes(2).part(0, 8)},
+	"tfind":      {reads(2).part(0, 8)},
+	"twalk":      {reads(1).part(0, 8)}, // the first node
+	"hsearch_r":  {reads(5).part(0, 8), writes(5).part(0, 8).unlessZero(3)},
+	"hcreate_r":  {writes(2).part(0, 8)},
+	"hdestroy_r": {writes(1).part(0, 8)},
+	"getopt":     {changesState(getoptState)},
 	// With a null pointer it only returns which locale is set.
 	"setlocale": {readsState(localeState), changesState(localeState).unlessZero(2)},
 
@@ -222,6 +285,7 @@ var libraryAliases = map[string]string{
 	"send": "write", "sendto": "write", "pwrite": "write", "pwrite64": "write",
 	"vsscanf": "sscanf", "__isoc99_sscanf": "sscanf", "__isoc99_vsscanf": "sscanf", "__isoc23_sscanf": "sscanf", "__isoc23_vsscanf": "sscanf",
 	"fscanf": "scanf", "__isoc99_scanf": "scanf", "__isoc23_scanf": "scanf", "__isoc99_fscanf": "scanf", "__isoc23_fscanf": "scanf",
+	"tdelete": "tsearch", "twalk_r": "twalk", "pwritev": "writev", "preadv": "readv", "pwritev64": "writev", "preadv64": "readv",
 	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "pipe2": "pipe",
 	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
 	"getpwuid": "getpwnam", "getpwent": "getpwnam", "getgrgid": "getgrnam", "getgrent": "getgrnam",
@@ -415,5 +479,17 @@ func (b *builder) rangeSite(c pointer.Call, r *memoryRange, where cheapsite.Site
 	if r.descriptor > 0 {
 		d.TableDisp = 1 + int32(b.argument(r.descriptor))
 	}
+	b.measured(d, r)
 	return s
+}
+
+// measured has an access be as long as memory says.
+func (b *builder) measured(d *bpf.AccessSite, r *memoryRange) {
+	if r.text > 0 {
+		d.ValueReg = 1 + uint8(b.argument(r.text))
+	}
+	if r.behind || r.message {
+		d.IndexReg = 1
+	}
+	d.Scale = uint8(r.buffer)
 }

@@ -79,10 +79,14 @@ func checkPlan(t testing.TB, p *Plan) {
 	type key struct {
 		at, object    uint64
 		op, when, reg uint8
+		buffer        uint8
 	}
 	seen := map[key]bool{}
 	for i, s := range p.Sites {
-		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op, s.BPF.When, s.BPF.ObjectReg}
+		k := key{s.At, s.Addr + uint64(s.BPF.ObjectDisp), s.BPF.Op, s.BPF.When, s.BPF.ObjectReg, 0}
+		if op := bpf.Op(s.BPF.Op); op >= bpf.OpRead && op <= bpf.OpUpdate && bpf.Reach(s.BPF.Access.Reach) == bpf.ReachRange {
+			k.buffer = s.BPF.Access.Scale
+		}
 		if seen[k] {
 			t.Errorf("%s at 0x%x is planned twice", s.Function, s.At)
 		}

@@ -46,6 +46,34 @@ func TestLibraryCalls(t *testing.T) {
 	}
 }
 
+// TestLibraryTexts checks that the texts and the buffers of vectors that library functions access are one side of a race
+// beyond their first byte, and no further than they go. The report of the trace is the same.
+func TestLibraryTexts(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "whole_texts.c", "-O2", "-g", "-pthread")
+	for way, by := range map[string]string{
+		"copied": "write by strcpy", "source": "read by strcpy", "appended": "write by strcat", "bounded": "write by strncat", "printed": "read by fprintf",
+		"formatted": "read by sprintf", "scanned": "write by sscanf", "lined": "write by fgets", "gathered": "read by writev", "scattered": "write by readv",
+		"sent": "read by sendmsg", "received": "write by recvmsg", "tree": "write by tsearch",
+		"behind": "", "before": "", "precise": "", "short": "", "unopened": "", "locked": "", "looked": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			status, r := reported(t, "exec", "--watch-shared=all", "--record", trace, "--", program, way)
+			if got := r.summary(); len(r.Findings) != min(1, len(by)) || by != "" && !strings.HasPrefix(got, "predicted race of ") {
+				t.Errorf("findings: %q, want %q (notes: %q)", got, by, r.Run.Notes)
+			}
+			if by != "" && len(r.Findings) > 0 && !strings.HasPrefix(strings.ToLower(r.Findings[0].Message), by) {
+				t.Errorf("the finding does not begin with %q: %s", by, r.Findings[0].Message)
+			}
+			if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+				t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+			}
+		})
+	}
+}
+
 // TestLibraryCallsBuilt checks that calls of library functions are seen however the program is linked.
 func TestLibraryCallsBuilt(t *testing.T) {
 	needBPF(t)

@@ -130,6 +130,7 @@ static inline long bpf_map_delete_elem(void *map, const void *key)
 /* The rules that are tried here look at no map as a whole, and read no memory of a process. */
 #define bpf_for_each_map_elem(map, each, context, flags) ((void)(each), abort())
 #define bpf_probe_read_user(to, size, from) user_read_fails(to, size)
+#define bpf_probe_read_user_str(to, size, from) user_read_fails(to, 1)
 #define bpf_seq_write(seq, data, size) abort()
 
 static inline int user_read_fails(void *to, __u32 size)
