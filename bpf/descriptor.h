@@ -8,19 +8,7 @@
 #include "filelock.h"
 #include "message.h"
 #include "notice.h"
-
-/* The thread that closed the number last, by process and number. */
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 1 << 14);
-	__type(key, __u64);
-	__type(value, __u32);
-} freed_numbers SEC(".maps");
-
-static __always_inline __u64 number_key(__u64 thread, __s32 fd)
-{
-	return thread >> 32 << 32 | (__u32)fd;
-}
+#include "number.h"
 
 /* Reports that a descriptor is about to be closed, by one of several threads. */
 __noinline int number_freed(__u64 thread, __s32 fd)
@@ -39,9 +27,13 @@ __noinline int number_freed(__u64 thread, __s32 fd)
 __noinline int number_taken(__u64 thread, __s32 fd)
 {
 	__u64 key = number_key(thread, fd);
-	__u32 *by = bpf_map_lookup_elem(&freed_numbers, &key);
+	__u32 *by = bpf_map_lookup_elem(&freed_numbers, &key), closer;
 
-	if (!by || *by == (__u32)thread)
+	if (!by)
+		return 0;
+	closer = *by & ~NUMBER_TAKEN;
+	*by = closer | NUMBER_TAKEN;
+	if (closer == (__u32)thread)
 		return 0;
 	return notice(thread, fd, 0, CAME, CHANNEL_DESCRIPTOR);
 }

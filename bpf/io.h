@@ -39,6 +39,8 @@ int on_call_in(struct raw_args *ctx)
 			kin_sends(ctx->args[0]);
 		return 0;
 	}
+	if (!calls_seen)
+		calls_seen = 1;
 	read_call(&a, ctx->args[0], true);
 	a.nr = ctx->args[1];
 	if (hands_over(&a)) {

@@ -430,6 +430,9 @@ const (
 
 // Constants of site.h: access_site.scale, where the index numbers a bit
 const (
+	// ScaleNumber: or, of ReachRange, where the words at object stand for descriptors, and times holds
+	// the number of one
+	ScaleNumber = 253
 	ScaleBits32 = 254 // in its low 32 bits
 	ScaleBits   = 255
 )

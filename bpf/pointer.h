@@ -39,7 +39,7 @@ __noinline __u32 one_pointer(struct pt_regs *ctx, __u32 index, __u64 thread)
 		else if (site->access.reach == REACH_STRING)
 			r = string_range(ctx, site, thread);
 		else
-			r = range_of(ctx, site);
+			r = range_of(ctx, site, thread);
 		access_range(ctx, index, thread, r);
 		return site->next;
 	}

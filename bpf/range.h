@@ -8,6 +8,7 @@
 #include "cost.h"
 #include "file.h"
 #include "measure.h"
+#include "number.h"
 #include "one_word.h"
 #include "operand.h"
 #include "pending.h"
@@ -122,11 +123,13 @@ static __always_inline struct range range_returned(
 }
 
 /* Returns what a function is called to access. */
-static __always_inline struct range range_of(struct pt_regs *ctx, struct site *site)
+static __always_inline struct range range_of(struct pt_regs *ctx, struct site *site, __u64 thread)
 {
 	struct access_site *a = &site->access;
 	struct range r = {object_of(ctx, site), a->span};
 
+	if (a->scale == SCALE_NUMBER)
+		return number_word(thread, reg(ctx, a->times - 1), r.begin);
 	if (a->table_disp && !file_of(reg(ctx, a->table_disp - 1)))
 		return (struct range){};
 	if (a->scale)

@@ -101,6 +101,9 @@ enum {
 
 /* access_site.scale, where the index numbers a bit */
 enum {
+	SCALE_NUMBER =
+		253, /* or, of REACH_RANGE, where the words at object stand for descriptors, and times holds the
+			     * number of one */
 	SCALE_BITS32 = 254, /* in its low 32 bits */
 	SCALE_BITS = 255,
 };

@@ -28,7 +28,8 @@
  *   lines.h                lines that the user chose: entries and departures
  *   shared.h               on_shared: variables that nobody named
  *   pointer.h              on_pointer: memory that is reached through pointers, by words (one_word.h),
- *                          ranges (range.h), and texts and vectors (measure.h)
+ *                          ranges (range.h), and texts and vectors (measure.h);
+ *                          the words that stand for descriptors (number.h)
  *   word.h, wordtables.h   the words of memory, and the tables where they are
  *   sharing.h              which accesses of a word are recorded
  *   allocation.h, forget.h where blocks of memory were allocated; memory that ends

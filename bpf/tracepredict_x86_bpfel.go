@@ -717,6 +717,7 @@ const (
 	TracepredictVarAnyLines          = "any_lines"
 	TracepredictVarAnyLost           = "any_lost"
 	TracepredictVarAsking            = "asking"
+	TracepredictVarCallsSeen         = "calls_seen"
 	TracepredictVarCrowded           = "crowded"
 	TracepredictVarCutRanges         = "cut_ranges"
 	TracepredictVarCutStacks         = "cut_stacks"
@@ -936,6 +937,7 @@ type TracepredictVariableSpecs struct {
 	AnyLines          *ebpf.VariableSpec `ebpf:"any_lines"`
 	AnyLost           *ebpf.VariableSpec `ebpf:"any_lost"`
 	Asking            *ebpf.VariableSpec `ebpf:"asking"`
+	CallsSeen         *ebpf.VariableSpec `ebpf:"calls_seen"`
 	Crowded           *ebpf.VariableSpec `ebpf:"crowded"`
 	CutRanges         *ebpf.VariableSpec `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.VariableSpec `ebpf:"cut_stacks"`
@@ -1159,6 +1161,7 @@ type TracepredictVariables struct {
 	AnyLines          *ebpf.Variable `ebpf:"any_lines"`
 	AnyLost           *ebpf.Variable `ebpf:"any_lost"`
 	Asking            *ebpf.Variable `ebpf:"asking"`
+	CallsSeen         *ebpf.Variable `ebpf:"calls_seen"`
 	Crowded           *ebpf.Variable `ebpf:"crowded"`
 	CutRanges         *ebpf.Variable `ebpf:"cut_ranges"`
 	CutStacks         *ebpf.Variable `ebpf:"cut_stacks"`

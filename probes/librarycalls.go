@@ -50,6 +50,8 @@ type memoryRange struct {
 	// count says; 0: it is none. Message reports that the argument points to a message (struct msghdr) that has the vector.
 	buffer  int
 	message bool
+	// number reports that it is what stands for the descriptor whose number the argument count is.
+	number bool
 }
 
 func reads(pointer int, sizes ...int) memoryRange { return rangeOf(pointer, sizes) }
@@ -186,15 +188,20 @@ var libraryRanges = map[string][]memoryRange{
 	"sprintf":  {writes(1).asPrinted()},
 	"snprintf": {writes(1, 2).asPrinted()},
 
-	"write":  {reads(2, 3).ifOpen(1)},
-	"read":   {writes(2, 3).asReturned()},
+	"write":  {usesNumber(1), reads(2, 3).ifOpen(1)},
+	"read":   {usesNumber(1), writes(2, 3).asReturned()},
 	"fwrite": {reads(1, 3, 2)},
 	"fread":  {writes(1, 3, 2).asReturned()},
 
-	"writev":  append([]memoryRange{reads(2, 3).part(0, 16)}, reads(2, 3).ifOpen(1).buffers()...),
-	"readv":   append([]memoryRange{reads(2, 3).part(0, 16)}, writes(2, 3).asReturned().buffers()...),
-	"sendmsg": append([]memoryRange{reads(2).part(16, 16)}, reads(2).ifOpen(1).inMessage().buffers()...),
-	"recvmsg": append([]memoryRange{reads(2).part(16, 16)}, writes(2).asReturned().inMessage().buffers()...),
+	"writev":  append([]memoryRange{usesNumber(1), reads(2, 3).part(0, 16)}, reads(2, 3).ifOpen(1).buffers()...),
+	"readv":   append([]memoryRange{usesNumber(1), reads(2, 3).part(0, 16)}, writes(2, 3).asReturned().buffers()...),
+	"sendmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, reads(2).ifOpen(1).inMessage().buffers()...),
+	"recvmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, writes(2).asReturned().inMessage().buffers()...),
+
+	"close":     {closesNumber(1)},
+	"lseek":     {usesNumber(1)},
+	"epoll_ctl": {usesNumber(1), usesNumber(3)},
+	"sendfile":  {usesNumber(1), usesNumber(2)},
 
 	"sscanf": {reads(1)},
 	"scanf":  {},
@@ -293,6 +300,10 @@ var libraryAliases = map[string]string{
 	"getservent": "getservbyname", "gethostent": "gethostbyname", "getprotobynumber": "getprotobyname", "getprotoent": "getprotobyname",
 	"getnetbyaddr": "getnetbyname", "getnetent": "getnetbyname", "ptsname": "ttyname", "l64a": "ttyname",
 	"ecvt": "ttyname", "fcvt": "ttyname", "ether_ntoa": "ttyname", "crypt": "ttyname", "getspnam": "ttyname",
+	"accept": "lseek", "accept4": "lseek", "bind": "lseek", "connect": "lseek", "dup": "lseek", "epoll_pwait": "lseek", "epoll_wait": "lseek",
+	"fallocate": "lseek", "fdatasync": "lseek", "flock": "lseek",
+	"fsync": "lseek", "ftruncate": "lseek", "ftruncate64": "lseek", "getsockopt": "lseek", "ioctl": "lseek", "listen": "lseek", "lseek64": "lseek",
+	"setsockopt": "lseek", "shutdown": "lseek", "sendfile64": "sendfile",
 	"secure_getenv": "getenv", "system": "getenv", "popen": "getenv", "unsetenv": "setenv", "putenv": "setenv", "clearenv": "setenv",
 	"lrand48": "drand48", "mrand48": "drand48", "srand48": "drand48", "seed48": "drand48", "lcong48": "drand48",
 	"hdestroy": "hcreate", "getopt_long": "getopt", "getopt_long_only": "getopt",
@@ -348,18 +359,23 @@ func (b *builder) libraryCallee() func(*insn.Inst) string {
 }
 
 // maxRanges bounds the ranges of one call.
-const maxRanges = 6
+const maxRanges = 7
 
 // libraryCalls plans the accesses by library functions that the file's own code calls. At most most sites are
 // planned in all.
 func (b *builder) libraryCalls(calls []pointer.Call, most int) error {
 	unseen := 0
+	// Where the system calls are observed that free and take numbers.
+	numbers := b.plan.File.ReusesDescriptors() || b.plan.File.MakesChannels()
 	for _, c := range calls {
 		if b.inStub(c.Addr) || b.ofLibrary(c.Addr) {
 			continue
 		}
 		name, ranges := libraryFunction(c.Callee)
 		ranges = slices.Concat(ranges, b.formatRanges(c))
+		if !numbers {
+			ranges = slices.DeleteFunc(ranges, func(r memoryRange) bool { return r.number })
+		}
 		for i := range ranges {
 			sites, err := b.rangeSites(c, &ranges[i], i)
 			if err != nil {
@@ -492,4 +508,7 @@ func (b *builder) measured(d *bpf.AccessSite, r *memoryRange) {
 		d.IndexReg = 1
 	}
 	d.Scale = uint8(r.buffer)
+	if r.number {
+		d.Scale = bpf.ScaleNumber
+	}
 }

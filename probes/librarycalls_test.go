@@ -41,6 +41,9 @@ func rangeText(s *Site) string {
 	if d.Extra != 0 {
 		text += fmt.Sprintf("*#%d", argument(d.Extra))
 	}
+	if d.Scale == bpf.ScaleNumber {
+		return text + " number"
+	}
 	if d.Scale != 0 {
 		text += fmt.Sprintf(" buffer %d", d.Scale)
 		if d.IndexReg != 0 {
@@ -94,6 +97,8 @@ func TestLibraryCalls(t *testing.T) {
 			[]string{"sscanf read 1: 1", "sscanf write 3: at most 8 as text 3", "sscanf write 3: result+0"}},
 		{"a vector", "long f(int d, struct iovec *v, int n) { return writev(d, v, n) + 1; }", nil,
 			[]string{"writev read 2: #3", "writev read 2: #3 buffer 1", "writev read 2: #3 buffer 2", "writev read 2: #3 buffer 3", "writev read 2: #3 buffer 4", "writev read 2: #3 buffer 5"}},
+		{"a descriptor", "int socket(int, int, int); int f(int d, char *a, long n) { d = d ? d : socket(1, 1, 0); return write(d, a, n) + close(d); }", []string{"-fno-builtin"},
+			[]string{"write read 0: #1 number", "write read 2: #3", "close write 0: #1 number"}},
 		{"a tree", "int f(void **r, int (*c)(const void *, const void *)) { return !tsearch(r, r, c) + !tfind(r, r, c); }", nil, []string{"tsearch write 2: 8", "tfind read 2: 8"}},
 		{"memory of its own", "int f(long *t) { return localtime(t)->tm_year + *ctime(t); }", nil,
 			[]string{"localtime read 0: 8", "localtime write 0: 56", "ctime read 0: 8", "ctime write 0: 25"}},
@@ -135,7 +140,12 @@ func TestLibraryStates(t *testing.T) {
 			t.Errorf("state %d has no name", s)
 		}
 	}
-	for _, addr := range []uint64{0, uint64(states) * stateSize, 0x7f0000000000} {
+	for n, addr := range map[int]uint64{0: descriptorWords, 3: descriptorWords + 31, maxDescriptors - 1: descriptorWords + 8*maxDescriptors - 1} {
+		if name := LibraryState(addr); name != fmt.Sprint("descriptor ", n) {
+			t.Errorf("%#x is %q", addr, name)
+		}
+	}
+	for _, addr := range []uint64{0, uint64(states) * stateSize, descriptorWords - 1, descriptorWords + 8*maxDescriptors, 0x7f0000000000} {
 		if name := LibraryState(addr); name != "" {
 			t.Errorf("%#x is %s", addr, name)
 		}

@@ -74,6 +74,28 @@ func TestLibraryTexts(t *testing.T) {
 	}
 }
 
+// TestClosedNumber checks that the close of a descriptor races with its use by another thread, unless something orders the
+// two, or the number is another file's. The report of the trace is the same.
+func TestClosedNumber(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program := build(t, "gcc", "closed_number.c", "-O1", "-g", "-pthread")
+	for way, by := range map[string]string{
+		"exchanged": "read by write", "waited": "read by recv", "vector": "read by writev", "locked": "", "replaced": "", "reopened": "", "standard": "", "twice": "",
+	} {
+		t.Run(way, func(t *testing.T) {
+			trace := filepath.Join(t.TempDir(), "run.trace")
+			status, r := reported(t, "exec", "--record", trace, "--", program, way)
+			if by == "" && len(r.Findings) > 0 || by != "" && (len(r.Findings) != 1 || !strings.HasPrefix(strings.ToLower(r.Findings[0].Message), by+" of 'descriptor ")) {
+				t.Errorf("findings: %q, want %q", r.summary(), by)
+			}
+			if again, fromTrace := reported(t, "analyze", trace); again != status || cmp.Diff(r, fromTrace) != "" {
+				t.Errorf("the trace gives another report (-run +trace), status %d, want %d:\n%s", again, status, cmp.Diff(r, fromTrace))
+			}
+		})
+	}
+}
+
 // TestLibraryCallsBuilt checks that calls of library functions are seen however the program is linked.
 func TestLibraryCallsBuilt(t *testing.T) {
 	needBPF(t)
