@@ -63,6 +63,8 @@ static __always_inline void put_behind_text(struct range *r)
 #define MAX_VECTOR 5      /* buffers of a vector that are looked at */
 #define MESSAGE_VECTOR 16 /* where struct msghdr has its vector, and the number of its buffers */
 
+#define REQUEST 2 /* access_site.index_reg: struct aiocb, which has its only buffer there */
+
 /* Two words that lie side by side, as the address and the size of a buffer (struct iovec). */
 struct word_pair {
 	__u64 first, second;
@@ -80,6 +82,11 @@ static __always_inline struct range buffer_of(
 	if (a->index_reg &&
 		bpf_probe_read_user(&pair, sizeof(pair), (void *)(object + MESSAGE_VECTOR)))
 		return r;
+	if (a->index_reg == REQUEST) {
+		r.begin = pair.first;
+		r.size = pair.second;
+		return r;
+	}
 	at = pair.first;
 	count = pair.second;
 	if (a->scale == MAX_VECTOR && count > MAX_VECTOR)

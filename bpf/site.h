@@ -63,7 +63,8 @@ enum reach {
 	 * holds, times the extra register, at most stride if that is not 0, and at most as many as the text has
 	 * to which value_reg, plus one, points, its end included. With index_reg they are behind the text at
 	 * object. With scale they are instead those of this buffer, counted from 1, of the vector that object is
-	 * and that has as many as times holds; with index_reg too, object is a message (struct msghdr). */
+	 * and that has as many as times holds; with index_reg 1, object is a message
+	 * (struct msghdr), and with 2 a request (struct aiocb). */
 	REACH_RANGE,
 	/* Likewise, once the call has returned: object, times and extra are remembered at the call. Of OP_ALLOC,
 	 * times and extra multiply to the size of the block. */

@@ -47,9 +47,9 @@ type memoryRange struct {
 	// behind reports that the range begins where the text ends to which the argument points.
 	behind bool
 	// buffer is which buffer it is, counted from 1, of the vector to which the argument points, and which has as many as
-	// count says; 0: it is none. Message reports that the argument points to a message (struct msghdr) that has the vector.
-	buffer  int
-	message bool
+	// count says; 0: it is none. Holder is what the argument points to if that only has the vector, or the buffer.
+	buffer int
+	holder vectorHolder
 	// number reports that it is what stands for the descriptor whose number the argument count is.
 	number bool
 }
@@ -116,9 +116,31 @@ func (r memoryRange) buffers() (all []memoryRange) {
 	return all
 }
 
-// inMessage returns the range of the message that has a vector.
-func (r memoryRange) inMessage() memoryRange {
-	r.message = true
+// vectorHolder is a structure that has a vector, or a buffer.
+type vectorHolder uint8
+
+// The structures, as in measure.h.
+const (
+	message vectorHolder = 1 + iota // struct msghdr
+	request                         // struct aiocb
+)
+
+// in returns the range of what such a structure has.
+func (r memoryRange) in(h vectorHolder) memoryRange {
+	r.holder = h
+	return r
+}
+
+// requested returns the range of the buffer of a request.
+func requested(pointer int) memoryRange {
+	r := reads(pointer).in(request)
+	r.buffer = 1
+	return r
+}
+
+// written returns the range that is written.
+func (r memoryRange) written() memoryRange {
+	r.writes = true
 	return r
 }
 
@@ -195,8 +217,12 @@ var libraryRanges = map[string][]memoryRange{
 
 	"writev":  append([]memoryRange{usesNumber(1), reads(2, 3).part(0, 16)}, reads(2, 3).ifOpen(1).buffers()...),
 	"readv":   append([]memoryRange{usesNumber(1), reads(2, 3).part(0, 16)}, writes(2, 3).asReturned().buffers()...),
-	"sendmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, reads(2).ifOpen(1).inMessage().buffers()...),
-	"recvmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, writes(2).asReturned().inMessage().buffers()...),
+	"sendmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, reads(2).ifOpen(1).in(message).buffers()...),
+	"recvmsg": append([]memoryRange{usesNumber(1), reads(2).part(16, 16)}, writes(2).asReturned().in(message).buffers()...),
+
+	// The other thread that does this may begin at once.
+	"aio_read":  {requested(1).written()},
+	"aio_write": {requested(1)},
 
 	"close":     {closesNumber(1)},
 	"lseek":     {usesNumber(1)},
@@ -292,7 +318,7 @@ var libraryAliases = map[string]string{
 	"send": "write", "sendto": "write", "pwrite": "write", "pwrite64": "write",
 	"vsscanf": "sscanf", "__isoc99_sscanf": "sscanf", "__isoc99_vsscanf": "sscanf", "__isoc23_sscanf": "sscanf", "__isoc23_vsscanf": "sscanf",
 	"fscanf": "scanf", "__isoc99_scanf": "scanf", "__isoc23_scanf": "scanf", "__isoc99_fscanf": "scanf", "__isoc23_fscanf": "scanf",
-	"tdelete": "tsearch", "twalk_r": "twalk", "pwritev": "writev", "preadv": "readv", "pwritev64": "writev", "preadv64": "readv",
+	"aio_read64": "aio_read", "aio_write64": "aio_write", "tdelete": "tsearch", "twalk_r": "twalk", "pwritev": "writev", "preadv": "readv", "pwritev64": "writev", "preadv64": "readv",
 	"fgets_unlocked": "fgets", "qsort_r": "qsort", "localtime_r": "gmtime_r", "pipe2": "pipe",
 	"recv": "read", "recvfrom": "read", "pread": "read", "pread64": "read",
 	"getpwuid": "getpwnam", "getpwent": "getpwnam", "getgrgid": "getgrnam", "getgrent": "getgrnam",
@@ -504,7 +530,8 @@ func (b *builder) measured(d *bpf.AccessSite, r *memoryRange) {
 	if r.text > 0 {
 		d.ValueReg = 1 + uint8(b.argument(r.text))
 	}
-	if r.behind || r.message {
+	d.IndexReg = uint8(r.holder)
+	if r.behind {
 		d.IndexReg = 1
 	}
 	d.Scale = uint8(r.buffer)

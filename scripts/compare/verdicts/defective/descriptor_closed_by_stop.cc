@@ -1,6 +1,6 @@
 // A receiver takes the socket out of its object under a lock and reads from it outside; stop closes the socket in a section of its own, in the run after the receiver had gone on to other things.
 //
-// expect: race descriptor
+// expect: race
 #include <mutex>
 #include <sys/socket.h>
 #include <thread>

@@ -1,6 +1,6 @@
 // The number of the open log is atomic: who ends it exchanges it and closes the log, while another thread may have loaded the number and not yet written, so that it writes to whatever gets the number.
 //
-// expect: race descriptor
+// expect: race
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
