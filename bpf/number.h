@@ -27,7 +27,7 @@ static __always_inline __u64 number_key(__u64 thread, __s32 fd)
 /* Returns whether the current thread may have descriptors of its own. */
 static __always_inline bool has_own_files(void)
 {
-	struct task_struct *task = (void *)bpf_get_current_task();
+	struct task_struct *task = bpf_get_current_task_btf();
 	void *of_process = BPF_CORE_READ(task, group_leader, files);
 
 	return of_process && of_process != BPF_CORE_READ(task, files);
