@@ -124,7 +124,8 @@ func TestX86(t *testing.T) {
 			one(i, at(RDI, 0, 16, true, true))
 		}},
 		{"mfence", "0faef0", func(i *Inst) { i.Locked = true }},
-		{"cpuid", "0fa2", func(i *Inst) { i.Reads, i.Writes = regs(RAX, RCX), regs(RAX, RBX, RCX, RDX) }},
+		{"cpuid", "0fa2", func(i *Inst) { i.Reads, i.Writes, i.Refused = regs(RAX, RCX), regs(RAX, RBX, RCX, RDX), true }},
+		{"xgetbv", "0f01d0", func(i *Inst) { i.Reads, i.Writes, i.Refused = regs(RCX), regs(RAX, RDX), true }},
 		{"rep stosq", "f348ab", func(i *Inst) {
 			i.Repeats = 8
 			i.Reads, i.Writes = regs(RAX, RCX, RDI), regs(RCX, RDI)

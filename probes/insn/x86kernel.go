@@ -40,6 +40,9 @@ func (d *x86) kernelAcceptsIt() bool {
 func (d *x86) kernelMisexecutes() bool {
 	op := d.op
 	if d.enc == legacy {
+		if d.monitorExecutesIt() {
+			return true
+		}
 		branch := d.table == 0 && (op >= 0x70 && op < 0x80 || op == 0xe8 || op == 0xe9 || op == 0xeb) || d.table == 1 && op&0xf0 == 0x80
 		// A stepped pushf pushes the trap flag, and the popf that follows later would set it.
 		return branch && d.opsize || d.table == 0 && (op == 0x90 && d.rexB || op == 0x9c)
@@ -49,6 +52,12 @@ func (d *x86) kernelMisexecutes() bool {
 		return true
 	}
 	return op >= 0x70 && op < 0x80
+}
+
+// monitorExecutesIt reports whether a virtual machine's monitor executes the instruction: cpuid or xgetbv. Some monitors
+// then forget the step that the kernel asked for, so that the program executes what lies behind the copy.
+func (d *x86) monitorExecutesIt() bool {
+	return d.table == 1 && (d.op == 0xa2 || d.op == 0x01 && d.mod == 3 && d.reg == 2 && d.rm == 0)
 }
 
 func (d *x86) kernelEmulates() bool {
