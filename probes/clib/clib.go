@@ -127,10 +127,11 @@ func (l *Library) Owns(addr uint64, source func(uint64) string) bool {
 }
 
 // rarelyExecuted reports whether a function before the entry, where linkers put what is rarely
-// executed, is a part of one of the library's, or is abort, which C reserves for its library.
+// executed, is a part of one of the library's, or is abort, which C reserves for its library. In a static program that is
+// loaded anywhere (-static-pie), linkers make the library's functions local; a program's own abort would be a second one.
 func (l *Library) rarelyExecuted(addr uint64) bool {
 	for _, s := range l.symbolsAt(addr) {
-		if s.Name == "abort" && !s.Local {
+		if s.Name == "abort" && (!s.Local || len(l.file.Lookup(s.Name)) == 1) {
 			return true
 		}
 		whole, part := strings.CutSuffix(s.Name, ".cold")
