@@ -51,9 +51,9 @@ type Segment struct {
 }
 
 // openModule opens the file of a mapping, and checks that it is the mapped file and not another
-// one that has been put in its place. exe means that the file is the program itself. openModule
-// takes the file from early if it is there.
-func openModule(pid int, m procfs.Mapping, exe bool, early target.EarlyFiles) (*Module, error) {
+// one that has been put in its place. exe is what it is for target.OpenMapped. openModule takes the file from early if it
+// is there.
+func openModule(pid int, m procfs.Mapping, exe string, early target.EarlyFiles) (*Module, error) {
 	f, err := early.Take(m.File), error(nil)
 	if f == nil {
 		f, err = target.OpenMapped(pid, m, exe)

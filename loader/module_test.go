@@ -62,7 +62,7 @@ func startMain(t *testing.T, flags []string) (at uint64, pid int, of procfs.Mapp
 
 func testBias(t *testing.T, flags []string) {
 	at, pid, mapping := startMain(t, flags)
-	mod, err := openModule(pid, mapping, true, nil)
+	mod, err := openModule(pid, mapping, mapping.Path, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func testBias(t *testing.T, flags []string) {
 	}
 	other := mapping
 	other.File.Inode++
-	if _, err := openModule(pid, other, true, nil); !errors.Is(err, target.ErrReplaced) {
+	if _, err := openModule(pid, other, other.Path, nil); !errors.Is(err, target.ErrReplaced) {
 		t.Errorf("another file was opened for the mapped one: %v", err)
 	}
 }

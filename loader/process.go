@@ -11,6 +11,7 @@ import (
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader/attach"
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/probes"
 	"github.com/tracepredict/tracepredict/probes/elf"
 )
@@ -24,6 +25,7 @@ type process struct {
 
 	// Spaces.mu guards these.
 	program      string           // path of the program that it runs
+	executable   string           // path of the file that the kernel has executed: program, or the dynamic loader that has loaded it
 	firstProgram string           // path of the first program that it ran
 	command      string           // the command line of the program that it runs; "" until that is known
 	segments     []Segment        // mappings of the present program, in the order of their discovery
@@ -38,6 +40,7 @@ type process struct {
 	ended   bool // it has ended
 
 	// Session.mu guards these.
+	loads        bool            // executable is a dynamic loader, which was not asked for by a program
 	identity     procfs.Identity // as in the journal; zero: it is not there
 	planner      *probes.Planner
 	limited      bool                      // planner has been given the number of free watchpoints
@@ -47,6 +50,21 @@ type process struct {
 	watched      map[*Module]uint64        // modules with hardware watchpoints; the load bias then
 	used         map[*Module]bool          // modules of the present program or of one before an execve
 	loadingUntil time.Time                 // when findLateLibraries stops looking for its libraries; zero: it does not look, see untracedExec
+}
+
+// executes returns the path of the program that the process runs, of which the kernel has executed the file exe: another
+// one, once exe has loaded it.
+func (p *process) executes(exe string, maps []procfs.Mapping) string {
+	if exe != p.executable {
+		p.loads = target.IsLoader(p.pid)
+	}
+	switch {
+	case !p.loads:
+		return exe
+	case exe == p.executable && p.program != exe:
+		return p.program
+	}
+	return target.LoadedBy(p.pid, exe, maps)
 }
 
 func (s *Session) newProcess(pid int) *process {
@@ -84,7 +102,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 		return nil
 	}
 	p, from := s.newProcess(pid), s.processOf(parent)
-	p.program, p.command = from.program, from.command
+	p.program, p.executable, p.command = from.program, from.executable, from.command
 	s.Spaces.add(p)
 	if err := s.tracer.AddTarget(pid); err != nil {
 		return err

@@ -296,8 +296,8 @@ func (r *repairer) open(m procfs.Mapping) *openFile {
 	o := &openFile{file: r.early[m.File]}
 	r.opened[m.File] = o
 	if o.early = o.file != nil; !o.early {
-		exe, err := procfs.Executable(r.target.PID)
-		if o.file, o.err = target.OpenMapped(r.target.PID, m, err == nil && exe == m.Path); o.err != nil {
+		exe, _ := procfs.Executable(r.target.PID)
+		if o.file, o.err = target.OpenMapped(r.target.PID, m, exe); o.err != nil {
 			return o
 		}
 	}

@@ -398,13 +398,17 @@ func (s *Session) attachNew(pid int) (fresh []*Module, err error) {
 	if !s.traced {
 		s.noteChangedCode(maps)
 	}
-	if exe == p.program { // otherwise the mappings may be those of another program
+	if exe == p.executable { // otherwise the mappings may be those of another program
 		s.findUnloaded(p, maps)
 	}
-	s.runs(p, exe, func() string { return procfs.CommandLine(p.pid) })
+	program := p.executes(exe, maps)
+	s.runs(p, exe, program, func() string { return procfs.CommandLine(p.pid) })
+	if p.loads && program == exe {
+		return nil, nil // the program is planned first, and has not been loaded yet
+	}
 	s.hardware.limit(p, &s.opts.Plan)
 	// The program comes before its libraries, because variables are looked for in it first.
-	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == exe) - boolToInt(a.Path == exe) })
+	slices.SortStableFunc(maps, func(a, b procfs.Mapping) int { return boolToInt(b.Path == program) - boolToInt(a.Path == program) })
 	var mapped []*Module
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || p.known(m) {
@@ -572,7 +576,7 @@ func (s *Session) module(p *process, m procfs.Mapping) (*Module, error) {
 			}
 		}
 	}
-	mod, err := openModule(p.pid, m, m.Path == p.program, s.early)
+	mod, err := openModule(p.pid, m, p.executable, s.early)
 	if err != nil {
 		return nil, err
 	}

@@ -83,6 +83,7 @@ func (a *Spaces) discard(p *process) {
 		p.copied, p.parents = false, len(p.past)
 	}
 	p.segments, p.unmapped, p.overlaid = nil, map[Segment]bool{}, nil
+	p.executable = ""
 }
 
 // inherit gives a process that was forked the mappings of its parent.
@@ -94,11 +95,12 @@ func (a *Spaces) inherit(p, from *process) {
 	p.parents = len(p.past)
 }
 
-// runs records which program a process runs, and with which command line: the first that is found, since a program may
-// write another one over it.
-func (a *Spaces) runs(p *process, program string, command func() string) {
+// runs records which program a process runs, which file the kernel has executed for it, and with which command line: the
+// first that is found, since a program may write another one over it.
+func (a *Spaces) runs(p *process, executable, program string, command func() string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	p.executable = executable
 	p.program, p.firstProgram = program, cmp.Or(p.firstProgram, program)
 	if p.command == "" {
 		p.command = command()
@@ -151,7 +153,7 @@ func (a *Spaces) Processes() []Process {
 }
 
 // LastProgram returns the path of the last program that the first process ran, if its first
-// program was another one: sh -c 'exec ./server' becomes the server. Otherwise it returns "".
+// program was another one: sh -c 'exec ./server' becomes the server, and so does ld.so ./server. Otherwise it returns "".
 func (a *Spaces) LastProgram() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -35,15 +35,15 @@ func TestSpacesOfAChild(t *testing.T) {
 		t.Errorf("%v live", got)
 	}
 	command := func(c string) func() string { return func() string { return c } }
-	a.runs(parent, "/sh", command("sh -c server"))
-	if a.runs(parent, "/server", command("server: idle")); a.LastProgram() != "/server" {
+	a.runs(parent, "/sh", "/sh", command("sh -c server"))
+	if a.runs(parent, "/server", "/server", command("server: idle")); a.LastProgram() != "/server" {
 		t.Errorf("the last program is %q", a.LastProgram())
 	}
 	if got := a.Processes()[0].Command; got != "sh -c server" {
 		t.Errorf("the command line is %q, which the program wrote over the first", got)
 	}
 	a.forgetCommand(parent)
-	if a.runs(parent, "/server", command("server -v")); a.Processes()[0].Command != "server -v" {
+	if a.runs(parent, "/server", "/server", command("server -v")); a.Processes()[0].Command != "server -v" {
 		t.Errorf("the command line after an execve is %q", a.Processes()[0].Command)
 	}
 	if a.processOf(9) != parent || a.known(9) != nil || a.known(8) != child {

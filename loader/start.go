@@ -308,7 +308,7 @@ func errNotObservable(modules map[procfs.FileID]*Module) error {
 		if m.Bin.IsGo() {
 			return fmt.Errorf("%s is a Go program: its locks are in Go's run-time system, which is not observed; for Go there is go build -race", m.Path)
 		}
-		if m.Bin.Static() && !m.Bin.HasSymbols() {
+		if m.Bin.Static() && !m.Bin.HasSymbols() && !m.Bin.LoadsPrograms() {
 			return fmt.Errorf("%s is static and stripped: without symbols its synchronisation calls cannot be found; keep the symbols (link without -s, do not strip), link it dynamically, or name its functions in a file for --sync", m.Path)
 		}
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/internal/plural"
 	"github.com/tracepredict/tracepredict/loader"
-	"github.com/tracepredict/tracepredict/loader/procfs"
 	"github.com/tracepredict/tracepredict/loader/target"
 	"github.com/tracepredict/tracepredict/observer/live"
 	"github.com/tracepredict/tracepredict/observer/run"
@@ -56,7 +55,7 @@ func (a *app) hang(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	program, err := procfs.Executable(pid)
+	program, err := target.Program(pid)
 	if err != nil {
 		return err
 	}

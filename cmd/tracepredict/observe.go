@@ -27,6 +27,7 @@ import (
 	"github.com/tracepredict/tracepredict/analysis/replay"
 	"github.com/tracepredict/tracepredict/analysis/report"
 	"github.com/tracepredict/tracepredict/internal/plural"
+	"github.com/tracepredict/tracepredict/internal/printable"
 	"github.com/tracepredict/tracepredict/internal/safely"
 	"github.com/tracepredict/tracepredict/loader"
 	"github.com/tracepredict/tracepredict/loader/attach"
@@ -989,7 +990,7 @@ func calledAs(pid int, program string) string {
 // kernelName returns the kernel's name of a process if its file has another; otherwise "".
 func kernelName(pid int, program string) string {
 	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if comm := strings.TrimSpace(string(name)); err == nil && !namesFile(comm, program) {
+	if comm := strings.TrimSuffix(string(name), "\n"); err == nil && !namesFile(comm, program) {
 		return comm
 	}
 	return ""
@@ -1024,7 +1025,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 	if err := target.CheckPID(pid); err != nil {
 		return err
 	}
-	program, err := procfs.Executable(pid)
+	program, err := target.Program(pid)
 	if err != nil {
 		return err
 	}
@@ -1041,7 +1042,7 @@ func (a *app) attach(ctx context.Context, f *observeFlags, pid int) error {
 		if d := s.Leaving(); d > time.Second {
 			after = fmt.Sprintf(", after %.0f s or so in which the kernel removes the probes", d.Seconds())
 		}
-		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports%s\n", report.Sanitize(calledAs(pid, program)), pid, after)
+		fmt.Fprintf(a.stderr, "tracepredict: observing %s (pid %d); Ctrl-C ends and reports%s\n", printable.Escape(calledAs(pid, program)), pid, after)
 	}
 	opts.Left = func() { r.left(pid) }
 	defer r.end.unwatch()

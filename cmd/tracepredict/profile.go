@@ -375,7 +375,7 @@ func (a *app) profileProcess(ctx context.Context, f *profileFlags) error {
 	if err := target.CheckPID(f.pid); err != nil {
 		return err
 	}
-	program, err := procfs.Executable(f.pid)
+	program, err := target.Program(f.pid)
 	if err != nil {
 		return err
 	}

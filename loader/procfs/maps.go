@@ -5,6 +5,7 @@ package procfs
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -41,11 +42,13 @@ func (m *Mapping) InFileSystem() bool {
 	return m.Path != ""
 }
 
-// ParseMaps parses the contents of /proc/PID/maps. An error contains the number of the line.
+// ParseMaps parses the contents of /proc/PID/maps. An error contains the number of the line. Paths are as they stand
+// there, with the kernel's escape for a line feed.
 func ParseMaps(r io.Reader) ([]Mapping, error) {
 	var maps []Mapping
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, 1<<20)
+	s.Split(wholeLines)
 	for n := 1; s.Scan(); n++ {
 		m, err := parseMapping(s.Text())
 		if err != nil {
@@ -57,6 +60,18 @@ func ParseMaps(r io.Reader) ([]Mapping, error) {
 		return nil, err
 	}
 	return maps, nil
+}
+
+// wholeLines is a bufio.SplitFunc for lines that end with a line feed. Unlike bufio.ScanLines it keeps a carriage return
+// before it, with which a path may end.
+func wholeLines(data []byte, atEOF bool) (advance int, token []byte, err error) {
+	if i := bytes.IndexByte(data, '\n'); i >= 0 {
+		return i + 1, data[:i], nil
+	}
+	if atEOF && len(data) > 0 {
+		return len(data), data, nil
+	}
+	return 0, nil, nil
 }
 
 func parseMapping(line string) (Mapping, error) {
@@ -91,7 +106,8 @@ func parseMapping(line string) (Mapping, error) {
 	return m, nil
 }
 
-// Maps returns the mappings of a process.
+// Maps returns the mappings of a process. Their paths are those that /proc/PID/exe has too, without the escape of
+// /proc/PID/maps.
 func Maps(pid int) ([]Mapping, error) {
 	f, err := os.Open(Dir(pid) + "/maps")
 	if err != nil {
@@ -102,8 +118,25 @@ func Maps(pid int) ([]Mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the mappings of process %d: %w", pid, err)
 	}
+	for i := range maps {
+		if strings.Contains(maps[i].Path, lineFeed) {
+			maps[i].Path = unescaped(pid, &maps[i])
+		}
+	}
 	return maps, nil
 }
 
-// UnescapePath replaces the kernel's escape for a line feed in a path by the line feed.
-func UnescapePath(path string) string { return strings.ReplaceAll(path, `\012`, "\n") }
+// lineFeed is what /proc/PID/maps shows for a line feed in a path. It shows the same for a path that contains these
+// four characters, since a backslash is not escaped.
+const lineFeed = `\012`
+
+// unescaped returns the path of a mapping that may have escapes. Its link in map_files, which whoever may trace the
+// process can read, has none. If the mapping is gone by then, what looks like an escape is taken for one.
+func unescaped(pid int, m *Mapping) string {
+	link, err := os.Readlink(fmt.Sprintf("/proc/%d/map_files/%x-%x", Living(pid), m.Lo, m.Hi))
+	plain := strings.ReplaceAll(m.Path, lineFeed, "\n")
+	if path := trimDeleted(link); err == nil && strings.ReplaceAll(path, lineFeed, "\n") == plain {
+		return path
+	}
+	return plain
+}

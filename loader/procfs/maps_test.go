@@ -2,10 +2,14 @@ package procfs
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	_ "github.com/tracepredict/tracepredict/internal/fixedseed"
@@ -94,6 +98,36 @@ func FuzzParseMaps(f *testing.F) {
 			t.Errorf("%d mappings of %d lines", len(maps), n)
 		}
 	})
+}
+
+// TestMapsOfNames: what Maps returns is the name of the file, whatever /proc/PID/maps shows for it.
+func TestMapsOfNames(t *testing.T) {
+	for _, name := range []string{"a\nb", `a\012b`, "a\n\\012b ", "a\r", "a b"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, make([]byte, 100), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		page := uintptr(os.Getpagesize())
+		at, err := unix.MmapPtr(int(f.Fd()), 0, nil, page, unix.PROT_READ, unix.MAP_PRIVATE)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps, err := Maps(os.Getpid())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i := slices.IndexFunc(maps, func(m Mapping) bool { return m.Lo == uint64(uintptr(at)) }); i < 0 || maps[i].Path != path {
+			t.Errorf("%q is not among the mappings (%d)", path, i)
+		}
+		if err := unix.MunmapPtr(at, page); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func TestNoMaps(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/tracepredict/tracepredict/loader/procfs"
+	"github.com/tracepredict/tracepredict/loader/target"
 )
 
 // The tracing of a started program. Problem: its libraries must have their probes before they
@@ -462,18 +463,23 @@ func (t *Tracee) threadEnded(tid int) error {
 }
 
 // dynamicLoader returns the mapping of the code of the program's interpreter at execve: then it
-// is the only file that is mapped besides the program.
+// is the only file that is mapped besides the program, or the only one of all, if it was executed itself (ld.so ./program).
 func dynamicLoader(pid int, maps []procfs.Mapping) (procfs.Mapping, bool) {
 	exe, err := procfs.Executable(pid)
 	if err != nil {
 		return procfs.Mapping{}, false
 	}
-	for _, m := range maps {
-		if m.Exec && m.File.Inode != 0 && m.Path != exe {
-			return m, true
+	code := func(wanted func(path string) bool) (procfs.Mapping, bool) {
+		i := slices.IndexFunc(maps, func(m procfs.Mapping) bool { return m.Exec && m.File.Inode != 0 && wanted(m.Path) })
+		if i < 0 {
+			return procfs.Mapping{}, false
 		}
+		return maps[i], true
 	}
-	return procfs.Mapping{}, false
+	if m, ok := code(func(path string) bool { return path != exe }); ok || !target.IsLoader(pid) {
+		return m, ok
+	}
+	return code(func(path string) bool { return path == exe })
 }
 
 // loading is a process whose dynamic loader runs.

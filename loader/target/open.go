@@ -22,10 +22,10 @@ import (
 // ErrReplaced means that the path names another file than the mapped one.
 var ErrReplaced = errors.New("the file was replaced since it was mapped")
 
-// OpenMapped opens the file of a mapping. exe means that it is the program itself, which can be
-// opened even if it was deleted or moved.
-func OpenMapped(pid int, m procfs.Mapping, exe bool) (*os.File, error) {
-	if exe {
+// OpenMapped opens the file of a mapping. exe is the path of the program that the kernel has executed, as
+// procfs.Executable returns it, "" if it is not known: that file can be opened even if it was deleted or moved.
+func OpenMapped(pid int, m procfs.Mapping, exe string) (*os.File, error) {
+	if m.Path == exe && exe != "" {
 		return tryMapped(unix.AT_FDCWD, procfs.Dir(pid)+"/exe", unix.OpenHow{}, m)
 	}
 	f, err := openByPath(pid, m)
@@ -47,14 +47,13 @@ func openByPath(pid int, m procfs.Mapping) (*os.File, error) {
 		return nil, fmt.Errorf("open the root directory of process %d: %w", pid, err)
 	}
 	defer unix.Close(root)
-	path := procfs.UnescapePath(m.Path)
-	f, err := tryMapped(root, path, unix.OpenHow{Resolve: unix.RESOLVE_IN_ROOT}, m)
+	f, err := tryMapped(root, m.Path, unix.OpenHow{Resolve: unix.RESOLVE_IN_ROOT}, m)
 	if err == nil {
 		return f, nil
 	}
 	// The paths in /proc/PID/maps are relative to the tool's root directory, even after a chroot
 	// of the process.
-	if f, err := tryMapped(unix.AT_FDCWD, path, unix.OpenHow{}, m); err == nil {
+	if f, err := tryMapped(unix.AT_FDCWD, m.Path, unix.OpenHow{}, m); err == nil {
 		return f, nil
 	}
 	return nil, err
@@ -73,12 +72,12 @@ func OpenEarly(pid int) EarlyFiles {
 	if err != nil {
 		return files // the error is reported when the mappings are read again
 	}
-	exe, err := procfs.Executable(pid)
+	exe, _ := procfs.Executable(pid)
 	for _, m := range maps {
 		if !m.Exec || m.File.Inode == 0 || files[m.File] != nil {
 			continue
 		}
-		if f, err := OpenMapped(pid, m, err == nil && m.Path == exe); err == nil {
+		if f, err := OpenMapped(pid, m, exe); err == nil {
 			files[m.File] = f
 		}
 	}

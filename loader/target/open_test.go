@@ -33,7 +33,7 @@ func mapFile(t *testing.T, path, content string) procfs.Mapping {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(maps, func(m procfs.Mapping) bool { return procfs.UnescapePath(m.Path) == path })
+	i := slices.IndexFunc(maps, func(m procfs.Mapping) bool { return m.Path == path })
 	if i < 0 {
 		t.Fatalf("%q is not mapped", path)
 	}
@@ -84,7 +84,7 @@ func TestOpenMappedFollowsNoSwap(t *testing.T) {
 				t.Fatal(err)
 			}
 			// A user who may open map_files gets the mapped file in any case.
-			if f, err := OpenMapped(os.Getpid(), m, false); err == nil {
+			if f, err := OpenMapped(os.Getpid(), m, ""); err == nil {
 				wantMapped(t, f)
 			}
 			f, err := openByPath(os.Getpid(), m)

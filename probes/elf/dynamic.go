@@ -13,6 +13,7 @@ type dynamic struct {
 	needed                            []string
 	soname                            string
 	runPath                           bool // libraries lie elsewhere than in the folders of the system, too
+	pie                               bool // DF_1_PIE: it is a program, though its type is that of a library
 	strings                           stringTable
 	symtab, versym, verdef, verneed   uint64
 	nverdef, nverneed                 uint64
@@ -84,6 +85,7 @@ func (f *File) readDynamic(p *elf.Prog) error {
 		if tag == elf.DT_NULL {
 			break
 		}
+		d.pie = d.pie || tag == elf.DT_FLAGS_1 && elf.DynFlag1(val)&elf.DF_1_PIE != 0
 		d.runPath = d.runPath || tag == elf.DT_RPATH || tag == elf.DT_RUNPATH
 		if tag == elf.DT_NEEDED {
 			needed = append(needed, val)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -372,6 +373,22 @@ func (f *File) PIE() bool { return f.elf.Type == elf.ET_DYN }
 
 // Static reports whether the file needs neither a dynamic loader nor a library.
 func (f *File) Static() bool { return f.interp == "" && len(f.dyn.needed) == 0 }
+
+// IsProgram reports whether the file is a program, and no library: it has a fixed address, or its linker says so, or it
+// asks for a dynamic loader and has no name by which others need it. A C library may ask for one, to print its version.
+func (f *File) IsProgram() bool {
+	return f.elf.Type == elf.ET_EXEC || f.dyn.pie || f.interp != "" && f.dyn.soname == ""
+}
+
+// LoadsPrograms reports whether the file is a dynamic loader, which itself may be run with a program as its argument: a
+// library that needs nothing, and exports what debuggers ask a loader for. Of a static program that is no export.
+func (f *File) LoadsPrograms() bool {
+	if !f.PIE() || f.IsProgram() || !f.Static() {
+		return false
+	}
+	symbols, _ := f.dynamicSymbols()
+	return slices.ContainsFunc(symbols, func(s Symbol) bool { return s.Name == "_dl_debug_state" && !s.Local })
+}
 
 // Interp returns the path of the dynamic loader that the file requests, or "".
 func (f *File) Interp() string { return f.interp }
