@@ -189,7 +189,7 @@ var flagNames = []struct {
 }{
 	{event.Try, "try"}, {event.TimedOut, "timed-out"}, {event.Atomic, "atomic"}, {event.InCondWait, "in-wait"}, {event.Inferred, "inferred"},
 	{event.NoSource, "no-source"}, {event.Freed, "freed"}, {event.Given, "given"}, {event.Past, "past"}, {event.Wider, "wider"},
-	{event.AfterHole, "after-hole"}, {event.MayWait, "may-wait"}, {event.Kernel, "kernel"},
+	{event.AfterHole, "after-hole"}, {event.MayWait, "may-wait"}, {event.Kernel, "kernel"}, {event.Repeated, "repeated"},
 }
 
 func (l *listener) name(id event.ObjectID) string {

@@ -12,7 +12,8 @@ type locks struct {
 	sharing  *sharing
 	attempts attempts
 	cache    [cachedObjects]*object
-	inner    uint64 // number of acquisitions at inner levels, which make no events
+	inner    uint64                   // number of acquisitions at inner levels, which make no events
+	repeated func(event.StackID) bool // Options.Repeated
 
 	endedObjects endedObjects
 	leaving      *leaving
@@ -110,6 +111,9 @@ func (l *locks) acquired(t *thread, r *bpf.Record) {
 		op = event.AcquireRead
 	}
 	flags, interpreter := l.tries(t, info.Flags)
+	if interpreter.obj == nil && flags&event.Try != 0 && len(t.held) > 0 && l.repeated != nil && l.repeated(event.StackID(r.Stack)) {
+		flags = flags&^event.Try | event.Repeated
+	}
 	l.acquire(t, r, obj, op, flags, 1)
 	l.tried(t, interpreter)
 	l.mayInherit(t, r, obj)

@@ -159,6 +159,9 @@ type Options struct {
 	// OpenMP reports whether a start routine of a thread is libgomp's, so that the thread belongs to the team
 	// of who creates it. Nil: none is.
 	OpenMP func(tgid uint32, start uint64) bool
+	// Repeated reports whether a call that tries to acquire a lock, at a call stack, is repeated by its code, which does
+	// nothing else, until it has succeeded. Nil: none is.
+	Repeated func(event.StackID) bool
 	// NameOf returns the name of a living thread. Nil: it is not known.
 	NameOf func(tgid, tid uint32) string
 	// Touch classifies an access that a hardware watchpoint saw. Nil: no access can be
@@ -228,7 +231,7 @@ func New(opts Options) *Observer {
 	o.teams = teams{core: &o.core, threads: &o.threads, starts: opts.OpenMP}
 	o.calls = newCalls(&o.core)
 	o.sharing = sharing{threads: &o.threads, read: opts.SharedMemory}
-	o.locks = locks{leaving: newLeaving(opts.LeftOut), core: &o.core, messages: &o.messages, sharing: &o.sharing, attempts: &o.interpreters}
+	o.locks = locks{leaving: newLeaving(opts.LeftOut), core: &o.core, messages: &o.messages, sharing: &o.sharing, attempts: &o.interpreters, repeated: opts.Repeated}
 	o.once = onceCalls{core: &o.core, locks: &o.locks}
 	o.inlined = inlinedLocks{core: &o.core, locks: &o.locks, sharing: &o.sharing}
 	o.interpreters = interpreters{core: &o.core, locks: &o.locks}

@@ -32,6 +32,16 @@ var ErrNoWitness = errors.New("it has no schedule that could be followed")
 // ErrKind means that another run cannot be led into a finding of this kind.
 var ErrKind = errors.New("only deadlocks of locks are tried")
 
+// ErrTries means that a thread of a deadlock does not wait but tries again and again: no run that got there would show it.
+var ErrTries = errors.New("a thread of it tries again and again, so that nothing shows that it would go on for ever")
+
+// tries reports whether a thread of a deadlock does not wait but tries again and again.
+func tries(f *finding.Finding) bool {
+	return f.Kind == finding.Deadlock && slices.ContainsFunc(f.Evidence, func(s finding.Step) bool {
+		return s.Op.IsAcquire() && s.Flags&event.Repeated != 0
+	})
+}
+
 // Schedule returns the holds that lead to a deadlock, in the order of the witness. The last ones are the requests by
 // which the threads block each other.
 func Schedule(f *finding.Finding) ([]Hold, error) {
@@ -40,6 +50,8 @@ func Schedule(f *finding.Finding) ([]Hold, error) {
 		return nil, ErrKind
 	case len(f.Witness) == 0:
 		return nil, ErrNoWitness
+	case tries(f):
+		return nil, ErrTries
 	}
 	sides := map[event.ThreadID]bool{}
 	for i := range f.Evidence {

@@ -73,12 +73,15 @@ func TestSchedule(t *testing.T) {
 
 func TestNothingToFollow(t *testing.T) {
 	crossing := []finding.Step{step(2, event.Acquire, b), step(3, event.Acquire, a)}
+	tries := slices.Clone(crossing)
+	tries[1].Flags = event.Repeated
 	for _, tt := range []struct {
 		f    finding.Finding
 		want error
 	}{
 		{finding.Finding{Kind: finding.Race, Evidence: crossing, Witness: crossing}, ErrKind},
 		{finding.Finding{Kind: finding.Deadlock, Evidence: crossing}, ErrNoWitness},
+		{finding.Finding{Kind: finding.Deadlock, Evidence: tries, Witness: tries}, ErrTries},
 		{finding.Finding{Kind: finding.Deadlock, Evidence: crossing[:1], Witness: crossing}, ErrKind},
 		{finding.Finding{Kind: finding.Deadlock, Evidence: []finding.Step{crossing[0], step(3, event.Join, 0)}, Witness: crossing}, ErrKind},
 	} {

@@ -30,6 +30,9 @@ func (c *Counter) Route(f *finding.Finding, stops func(*finding.Step) bool) ([]S
 	if len(f.Witness) == 0 {
 		return nil, ErrNoWitness
 	}
+	if tries(f) {
+		return nil, ErrTries
+	}
 	var steps []finding.Step
 	last := map[event.ThreadID]uint64{} // Seq of each thread's last step of the witness
 	for i := range f.Witness {

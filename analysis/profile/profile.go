@@ -197,7 +197,7 @@ func begins(op event.Op) bool {
 // it has taken: a thread that waits does so until a post.
 func (w *Writer) mayHaveWaitedForPost(e *event.Event, at span, before uint64) {
 	post := w.posts[e.Object]
-	if until := min(post.until, at.since); until > before && e.Flags&(event.Try|event.MayWait|event.Inferred) == 0 {
+	if until := min(post.until, at.since); until > before && e.Flags&(event.Try|event.MayWait|event.Repeated|event.Inferred) == 0 {
 		at.key.by = post.by
 		w.add(at.key, semaphoreWaits, 1, until-before)
 	}
@@ -209,7 +209,7 @@ func (w *Writer) mayHaveWaitedForPost(e *event.Event, at span, before uint64) {
 // and the last one the wait itself.
 func (w *Writer) mayHaveWaited(e *event.Event, at span, before uint64) {
 	l := w.locks[e.Object]
-	if l == nil || e.Flags&(event.Try|event.MayWait|event.InCondWait|event.Inferred) != 0 {
+	if l == nil || e.Flags&(event.Try|event.MayWait|event.Repeated|event.InCondWait|event.Inferred) != 0 {
 		return
 	}
 	w.parts = l.heldBetween(w.parts[:0], before, at.since, at.read)

@@ -14,6 +14,10 @@ func waitsFor(s Step) string {
 		return fmt.Sprintf("waits for T%d to end", s.Peer)
 	case s.Op == event.Join:
 		return "waits for a thread to end"
+	case s.Op == event.AcquireRead && s.Flags&event.Repeated != 0:
+		return "tries again and again to read " + Quoted(s.Object)
+	case s.Op.IsAcquire() && s.Flags&event.Repeated != 0:
+		return "tries again and again to lock " + Quoted(s.Object)
 	case s.Op == event.AcquireRead || s.Op == event.AcquireAgain:
 		return "waits to read " + Quoted(s.Object)
 	case s.Object == nil && s.Op == event.Wait: // musl's condition variables do not show the address
@@ -75,7 +79,7 @@ func (n Names) alone(f *Finding) string {
 	if f.HasTimeout {
 		until = "until it gives up"
 	}
-	wait := strings.NewReplacer("waits", "can wait", "sleeps", "can sleep").Replace(waitsFor(s))
+	wait := strings.NewReplacer("waits", "can wait", "sleeps", "can sleep", "tries", "can try").Replace(waitsFor(s))
 	text := fmt.Sprintf("T%d %s%s %s", s.Thread, wait, prefixed(" at ", n.At(s.Stack)), until)
 	if len(f.Lost) > 0 {
 		l, missed := f.Lost[0], ": T%d signals %s%s before T%d waits"

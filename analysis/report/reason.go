@@ -124,6 +124,7 @@ var sentences = map[reason.What]string{
 	reason.PerhapsPrevented:   "what $thread and $other do under a lock that both acquire, or a semaphore that both wait for, comes in another order than in the run, and the data that it guards, which were not recorded, may prevent that",
 	reason.SignalTaken:        "the signal of $thread wakes another thread than in this run, which waits for the same condition elsewhere or looks at other data; whether that thread then waits again may not be recorded",
 	reason.SignalAgain:        "$thread may signal again, or not before the wait begins: what decides that may not be recorded",
+	reason.TriesAgain:         "$thread does not wait for $object, but tries again and again: nothing in its code ends that but to have the lock, as far as the code was understood",
 	reason.TriesOnly:          "$thread only tries here, with an interpreter's lock held: whether it waits if that fails, as Python's acquire() does and acquire(blocking=False) does not, was not recorded",
 	reason.GoesOnWaiting:      "in this schedule another thread goes on while $thread has released an interpreter's lock to wait, but $thread only does so if it has to wait",
 

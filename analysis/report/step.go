@@ -29,6 +29,8 @@ func StepText(s Step, most int) string {
 	switch {
 	case s.Use != "":
 		verb = Clean(s.Use)
+	case s.Blocked && s.Op.IsAcquire() && s.Flags&event.Repeated != 0:
+		verb = "keeps trying"
 	case s.Blocked && (s.Object != nil || s.Peer != 0):
 		verb = "waits for"
 	case s.Blocked:

@@ -55,7 +55,7 @@ func Doubt(s run.Summary, names run.Namer, code Code) func(*finding.Finding) rea
 		if !why.Given() && len(f.OtherValues) > 0 {
 			why = otherValue(&f.OtherValues[0])
 		}
-		return firstOf(why, guarded)
+		return firstOf(why, guarded, triesAgain(f))
 	}
 }
 
@@ -123,6 +123,19 @@ func temporary(f *finding.Finding) reason.Reason {
 		return reason.Reason{}
 	}
 	return firstOf(f.Reason, reason.Reason{What: reason.TimedCycle})
+}
+
+// triesAgain returns the reason for doubt that a thread of a deadlock does not wait, but tries again and again.
+func triesAgain(f *finding.Finding) reason.Reason {
+	if f.Kind != finding.Deadlock {
+		return reason.Reason{}
+	}
+	for i := range f.Evidence {
+		if s := &f.Evidence[i]; s.Op.IsAcquire() && s.Flags&event.Repeated != 0 {
+			return reason.Reason{What: reason.TriesAgain, Thread: s.Thread, Object: s.Object, Stack: s.Stack}
+		}
+	}
+	return reason.Reason{}
 }
 
 // acrossProcesses returns the reason for doubt that the threads of a finding are of several processes.

@@ -144,6 +144,8 @@ func TestDoubtOfLives(t *testing.T) {
 	race.Kind = finding.Race
 	timed := deadlock(static)
 	timed.HasTimeout = true
+	tries := deadlock(static)
+	tries.Evidence[1].Op, tries.Evidence[1].Object, tries.Evidence[1].Flags = event.Acquire, static, event.Repeated
 	never, since5, since9 := run.Untracked{}, run.Untracked{After: 5}, run.Untracked{After: 9}
 	for _, c := range []struct {
 		name      string
@@ -168,6 +170,7 @@ func TestDoubtOfLives(t *testing.T) {
 		{"imported", deadlock(imported), []run.Untracked{never}, reason.Reason{}},
 		{"field", race, nil, reason.Reason{}},
 		{"field, never tracked", race, []run.Untracked{never}, reason.Reason{What: reason.FieldFreed, Object: field}},
+		{"tries again and again", tries, nil, reason.Reason{What: reason.TriesAgain, Thread: thread, Object: static}},
 		{"with a time limit", timed, nil, reason.Reason{What: reason.TimedCycle}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

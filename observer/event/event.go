@@ -201,7 +201,7 @@ type Flags uint32
 
 // The flags. Their bits are part of the trace format.
 const (
-	// Try: a trylock, which never waits and so cannot block in a deadlock.
+	// Try: a trylock, which never waits and so cannot block in a deadlock, unless it is Repeated.
 	Try Flags = 1 << iota
 	// Timed: a request with a time limit.
 	Timed
@@ -273,7 +273,8 @@ const (
 	// unit of an eventfd or of a semaphore of System V, and would have waited for it; this Send gives the only unit.
 	Takes
 	// Repeated: of an Update with Takes, the code repeats the attempt, and does nothing else, until it finds 0. Of a
-	// Read, it is a part of such an attempt, which goes on whatever was read.
+	// Read, it is a part of such an attempt, which goes on whatever was read. Of an Acquire or AcquireRead, without Try, it
+	// was a trylock, by a thread that holds other locks, whose code likewise repeats it until it succeeds.
 	Repeated
 	// Wider: the instruction of this Read loads more bytes than the variable has. Compilers join loads of neighbouring
 	// variables, and load whole vectors, so that the source need not read this variable.

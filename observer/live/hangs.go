@@ -452,7 +452,7 @@ func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.BlockedThread
 		t.wait = h.waitInLibrary(t, stack)
 	}
 	b := observer.BlockedThread{
-		TID: t.line.Tid, TGID: t.line.Tgid, Op: attempt(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
+		TID: t.line.Tid, TGID: t.line.Tgid, Op: attempted(t), Addr: t.wait.Object, Kind: eventKind(t.wait.Kind),
 		Stack: stack, Start: h.start(t.line, stack), Readers: max(0, t.wait.Readers-t.known),
 	}
 	if t.wait.Kind == futex.Thread {
@@ -467,7 +467,7 @@ func (h *Hangs) block(t waiting, peers map[uint32]uint32) observer.BlockedThread
 	return b
 }
 
-func attempt(t waiting) event.Op {
+func attempted(t waiting) event.Op {
 	switch t.wait.Kind {
 	case futex.Mutex, futex.Spin:
 		return event.Acquire

@@ -24,6 +24,7 @@ type Link struct {
 	unseenIn map[*loader.Module]string
 
 	readings readings     // see ReadsNothing
+	repeats  repeats      // see Repeated
 	lost     *loader.Lost // what was lost; nil before the end of the run
 }
 
@@ -34,7 +35,7 @@ func NewLink() *Link { return &Link{names: newNames(nil, nil)} }
 // session. With declare, the sinks receive the initial values of watched variables.
 func (l *Link) Observe(opts observer.Options, declare bool) {
 	opts.Sites, opts.CheckIn, opts.Touch, opts.NameOf = l.site, l.checkIn, l.Touch, nameOf
-	opts.SharedMemory = l.sharedMemory
+	opts.SharedMemory, opts.Repeated = l.sharedMemory, l.Repeated
 	opts.SeesFrees = func(tgid uint32) bool { return l.Session.SeesFrees(int(tgid)) }
 	opts.SiteAddr = func(tgid, index uint32) uint64 { return l.Session.SiteAddr(int(tgid), index) }
 	opts.Futex = func(tgid uint32, ip, caller uint64) bool { return l.Session.OwnCall(int(tgid), ip, caller) }

@@ -1,7 +1,8 @@
 // Package attempt finds the atomic instructions by which code tries to make a word other than 0 and does
 // nothing else until it has: those of locks whose code is inlined, or written by hand. A thread whose attempt
 // fails comes back to one on the same word on every path, and neither returns on the way, nor writes memory
-// but its own frame, nor calls anything but functions that pause, sleep or yield.
+// but its own frame, nor calls anything but functions that pause, sleep or yield. It finds the calls of functions
+// that try to acquire a lock, and that code repeats in the same way (calls.go).
 //
 // The input is code and the address of an instruction; the output is whether its attempt is repeated, which
 // instructions look at the word on the way, and whether the failures leave something that the thread uses after
@@ -173,6 +174,8 @@ type explorer struct {
 	seen     map[uint64][]state
 	todo     []node
 	steps    int
+	callee   *Callee // whose calls are the attempts; nil: they are atomic instructions
+	lock     value   // that all calls have passed, if any was found
 	// after is set for the paths after a success, of which the question is whether they use what failures leave.
 	after bool
 }
@@ -197,9 +200,18 @@ func (x *explorer) before(addr uint64) (state, bool) {
 	if len(line) > 0 {
 		first = line[0].Addr
 	}
+	same := map[uint8]insn.Reg{} // a register that has what a register had at the entry of the function
 	for r, c := range x.code.constantsAt(first) {
-		if c.width > 0 {
+		reg := insn.Reg(r)
+		as, known := same[c.entry]
+		switch {
+		case c.width > 0:
 			s.regs[r] = value{kind: constant, width: c.width, n: c.n}
+		case c.entry == 0 || reg == insn.RSP || reg == insn.RBP:
+		case known:
+			s.regs[r].reg = as
+		default:
+			same[c.entry] = reg
 		}
 	}
 	for _, in := range line {
@@ -271,6 +283,8 @@ func (x *explorer) step(pc uint64, s state) bool {
 		return true
 	}
 	switch {
+	case x.callee != nil && x.callee.is(x.code, &in):
+		return x.again(&in, s)
 	case in.Kind == insn.CondJump:
 		return x.branch(&in, s)
 	case in.Kind == insn.Jump:
@@ -349,7 +363,7 @@ func (x *explorer) call(in *insn.Inst, s state) bool {
 			return false
 		}
 	case name != "":
-		if !libname.Is(name, libname.Yields) {
+		if !libname.Is(name, libname.Yields) && (x.callee == nil || name != readsErrno) {
 			return false
 		}
 	case in.Kind != insn.Call || s.depth == maxDepth:
@@ -373,6 +387,7 @@ func (x *explorer) back(from uint64, s state) bool {
 	to := s.returns[s.depth]
 	s.returns[s.depth] = 0
 	s.pop(x.frame)
+	s.forgetFrames()
 	return x.add(to, s)
 }
 

@@ -1,17 +1,12 @@
 package attempt_test
 
 import (
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/tracepredict/tracepredict/internal/testtool"
 	"github.com/tracepredict/tracepredict/probes/attempt"
 	"github.com/tracepredict/tracepredict/probes/cheapsite"
-	"github.com/tracepredict/tracepredict/probes/elf"
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
@@ -105,20 +100,7 @@ int main(int argc, char **argv) { return argc + !argv + (no_claims != NULL); }
 // loops returns the prefixes of the names that the functions of a program should have, by the names that they have.
 func loops(t *testing.T, compiler, source string, flags ...string) map[string]string {
 	t.Helper()
-	testtool.Need(t, compiler)
-	dir := t.TempDir()
-	file, exe := filepath.Join(dir, "attempts.c"), filepath.Join(dir, "attempts")
-	if err := os.WriteFile(file, []byte(source), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if out, err := exec.Command(compiler, append(flags, "-g", "-pthread", "-w", "-o", exe, file)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	f, err := elf.Open(exe)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	f := built(t, compiler, source, flags...)
 	im := cheapsite.NewImage(f)
 	c := attempt.NewCode(f, im)
 	c.Results = func(addr uint64) insn.RegSet {

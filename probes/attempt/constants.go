@@ -9,16 +9,26 @@ import (
 	"github.com/tracepredict/tracepredict/probes/insn"
 )
 
-// This file finds the registers that have a constant where an attempt begins: compilers keep the 0 that an
-// attempt compares with, and the 1 that it stores, in registers that are set before the loop.
+// This file finds the registers that have a constant where an attempt begins, or what another register has: compilers keep
+// the 0 that an attempt compares with, and the 1 that it stores, in registers that are set before the loop, and pass
+// the first attempt an argument that later ones copy.
 
 // maxFunction bounds the functions whose constants are found, in bytes.
 const maxFunction = 1 << 16
 
-// known is a constant in the lower bytes of a register.
+// known is a constant in the lower bytes of a register, or what a register had at the entry of the function.
 type known struct {
 	n     int64
-	width int8 // bytes; 0: it is not known
+	width int8  // bytes; 0: it is not known
+	entry uint8 // one more than that register; 0: it is not known
+}
+
+// atEntry returns what is known at the entry of a function.
+func atEntry() (s registers) {
+	for r := range s {
+		s[r].entry = uint8(r + 1)
+	}
+	return s
 }
 
 type registers [numRegs]known
@@ -49,7 +59,10 @@ func (c *Code) constantsAt(addr uint64) registers {
 		at, open := c.Arrivals(fn)
 		f.graph = code.NewGraph(insts, at, open)
 		if open || !f.solver.Solve(f.graph, func(block int) (registers, bool) {
-			return registers{}, block == 0 || slices.Contains(f.graph.ExternalEntries, block)
+			if block == 0 {
+				return atEntry(), true
+			}
+			return registers{}, slices.Contains(f.graph.ExternalEntries, block)
 		}, func(s *registers, in *insn.Inst) bool {
 			c.passConstants(s, in)
 			return true
@@ -69,8 +82,11 @@ func (c *Code) constantsAt(addr uint64) registers {
 
 func joinRegisters(into, from *registers) (changed bool) {
 	for r := range into {
-		if into[r].width > 0 && into[r] != from[r] {
-			into[r], changed = known{}, true
+		if a, b := &into[r], &from[r]; a.width > 0 && (a.width != b.width || a.n != b.n) {
+			a.n, a.width, changed = 0, 0, true
+		}
+		if a, b := &into[r], &from[r]; a.entry > 0 && a.entry != b.entry {
+			a.entry, changed = 0, true
 		}
 	}
 	return changed
@@ -115,15 +131,17 @@ func (c *Code) passConstants(s *registers, in *insn.Inst) {
 	switch from := d.Args[1].(type) {
 	case x86asm.Imm:
 		if d.Op == x86asm.MOV {
-			s[r] = known{cut(int64(from), width), whole}
+			s[r] = known{n: cut(int64(from), width), width: whole}
 		}
 	case x86asm.Reg:
 		q, _, ok := register(from)
 		switch {
 		case ok && d.Op == x86asm.MOV && before[q].width >= width:
-			s[r] = known{cut(before[q].n, width), whole}
+			s[r] = known{n: cut(before[q].n, width), width: whole}
+		case ok && d.Op == x86asm.MOV && width == 8:
+			s[r] = known{entry: before[q].entry}
 		case d.Op == x86asm.XOR && from == to && width >= 4:
-			s[r] = known{0, whole}
+			s[r] = known{width: whole}
 		}
 	}
 }

@@ -85,7 +85,7 @@ const (
 
 const (
 	maxSlots = 12
-	maxDepth = 4
+	maxDepth = 8
 	numRegs  = 16
 )
 
@@ -111,6 +111,7 @@ type state struct {
 	zfWidth int8
 	used    bool // the last instruction used what depends on the failures
 	depth   int8 // of calls
+	popped  bool // frames of functions that have returned were forgotten
 	returns [maxDepth]uint64
 }
 
@@ -244,7 +245,7 @@ func (s *state) load(p place) value {
 		}
 		return value{}
 	}
-	if s.lost {
+	if s.lost || s.popped && p.base.reg == insn.RSP && p.disp < 0 {
 		return value{}
 	}
 	return value{kind: content, reg: p.base.reg, width: size, n: p.disp}
@@ -278,6 +279,19 @@ func (s *state) push(v value, frame bool) {
 	s.regs[insn.RSP].n -= 8
 	if p := (place{base: value{kind: initial, reg: s.regs[insn.RSP].reg, width: 8}, disp: s.regs[insn.RSP].n, size: 8}); p.stack(frame) {
 		s.store(p, v)
+	}
+}
+
+// forgetFrames forgets the frames of functions that have returned: nothing reads what they leave.
+func (s *state) forgetFrames() {
+	sp := s.regs[insn.RSP]
+	if sp.kind != initial {
+		return
+	}
+	for i := range s.slots {
+		if x := &s.slots[i]; x.size > 0 && x.base == sp.reg && x.off < sp.n {
+			*x, s.popped = slot{}, true
+		}
 	}
 }
 
@@ -360,7 +374,7 @@ func (s *state) widen(other *state) bool {
 	if s.zfReg != other.zfReg || s.zfWidth != other.zfWidth {
 		s.zfReg, s.zfWidth = insn.NoReg, 0
 	}
-	s.lost = s.lost || other.lost
+	s.lost, s.popped = s.lost || other.lost, s.popped || other.popped
 	return true
 }
 

@@ -120,6 +120,7 @@ const (
 	SignalTaken        What = "signal-taken"        // the signal of Thread wakes another thread than in the run
 	SignalAgain        What = "signal-again"        // Thread may signal again
 	TriesOnly          What = "tries-only"          // Thread may not wait where it tries
+	TriesAgain         What = "tries-again"         // Thread does not wait for Object, but tries again and again
 	GoesOnWaiting      What = "goes-on-waiting"     // another thread goes on in an attempt of Thread, which may not wait
 )
 

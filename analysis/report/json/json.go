@@ -161,6 +161,7 @@ type jsonStep struct {
 	TimedOut     bool            `json:"timed_out,omitempty"`
 	Try          bool            `json:"try,omitempty"`
 	Timed        bool            `json:"timed,omitempty"`
+	Repeated     bool            `json:"repeated,omitempty"` // an attempt that is repeated until it succeeds
 	Inferred     bool            `json:"inferred,omitempty"`
 	Propositions map[string]bool `json:"propositions,omitempty"`
 	Held         []jsonHeld      `json:"held,omitzero"`
@@ -410,7 +411,7 @@ func (e *encoder) step(s *report.Step, frames int) jsonStep {
 	has := func(f event.Flags) bool { return s.Flags&f != 0 }
 	out := jsonStep{
 		Step: &s.Step, Text: s.ValueText(), Atomic: has(event.Atomic), Kernel: has(event.Kernel), Freed: s.Op == event.Write && has(event.Freed),
-		TimedOut: has(event.TimedOut), Try: has(event.Try), Timed: has(event.Timed), Inferred: has(event.Inferred), jsonStack: e.stack(s.Stack, frames),
+		TimedOut: has(event.TimedOut), Try: has(event.Try), Timed: has(event.Timed), Repeated: has(event.Repeated), Inferred: has(event.Inferred), jsonStack: e.stack(s.Stack, frames),
 	}
 	if s.Object != nil {
 		out.Name = e.describe(*s.Object)

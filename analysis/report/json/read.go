@@ -332,7 +332,7 @@ func (d *decoder) step(j *jsonStep, own map[string]*report.Object) (out report.S
 	if out.Stack, err = d.stackAt(j.jsonStack); err != nil {
 		return out, err
 	}
-	for flag, set := range map[event.Flags]bool{event.Atomic: j.Atomic, event.Kernel: j.Kernel, event.Freed: j.Freed, event.TimedOut: j.TimedOut, event.Try: j.Try, event.Timed: j.Timed, event.Inferred: j.Inferred, event.HasValue: j.Value != nil} {
+	for flag, set := range map[event.Flags]bool{event.Atomic: j.Atomic, event.Kernel: j.Kernel, event.Freed: j.Freed, event.TimedOut: j.TimedOut, event.Try: j.Try, event.Timed: j.Timed, event.Repeated: j.Repeated, event.Inferred: j.Inferred, event.HasValue: j.Value != nil} {
 		if set {
 			s.Flags |= flag
 		}
