@@ -102,7 +102,7 @@ func (s *Session) forked(parent, pid int, shared bool) error {
 		return nil
 	}
 	p, from := s.newProcess(pid), s.processOf(parent)
-	p.program, p.executable, p.command = from.program, from.executable, from.command
+	p.program, p.executable, p.command, p.loads = from.program, from.executable, from.command, from.loads
 	s.Spaces.add(p)
 	if err := s.tracer.AddTarget(pid); err != nil {
 		return err

@@ -92,6 +92,7 @@ var coreStarts = map[string][]string{
 	"exec, a script":                            {"TestScripts"},
 	"exec, a static program":                    {"TestDeadlockOfStaticPrograms", "TestCounts"},
 	"exec, with musl":                           {"TestCountsMusl"},
+	"exec, by a dynamic loader":                 {"TestForkedBelowTheLoader"},
 	"exec, at a terminal with job control":      {"TestExecInterruptOfTheTerminalArrivesOnce", "TestExecShellJobControl"},
 	"exec --follow":                             {"TestFollowForks", "TestFollowPrograms", "TestSuite"},
 	"exec, with three capabilities":             {"TestThreeCapabilitiesSuffice"},

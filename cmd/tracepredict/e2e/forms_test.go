@@ -60,6 +60,25 @@ func TestStartedByTheLoader(t *testing.T) {
 	})
 }
 
+// TestForkedBelowTheLoader: what such a program forks is its program too.
+func TestForkedBelowTheLoader(t *testing.T) {
+	needBPF(t)
+	t.Parallel()
+	program, report := processFixture(t, "forks.c"), filepath.Join(t.TempDir(), "report.json")
+	c := startTool(t, childOptions{}, "exec", "--follow", "--confidence", "potential", "--fail-on", "potential", "--format", "json", "--output", report, "--", loaderOf(t, program), program)
+	c.want(66)
+	r := readReport(t, report)
+	wantFound(t, r, twistFound)
+	if r.Findings[0].Count != 2 { // one finding in each of two children
+		t.Errorf("found %d times, want 2", r.Findings[0].Count)
+	}
+	for _, p := range r.Run.Processes[:3] { // itself and these
+		if p.Program != program {
+			t.Errorf("process %d runs %q, want %q", p.PID, p.Program, program)
+		}
+	}
+}
+
 // serverObserved observes testdata/process/server.c, with twistlib.c preloaded, by exec and by attach.
 func serverObserved(t *testing.T, program, library string, command ...string) {
 	environment := childOptions{Env: []string{"LD_PRELOAD=" + library}}
