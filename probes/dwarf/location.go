@@ -10,7 +10,7 @@ import (
 )
 
 // Location is the location of a variable, or its value, if a location expression of a few
-// operations states it. A location that needs more computation, or is in pieces, is Unclear.
+// operations states it. A location that needs more computation, or is in pieces (Pieces), is Unclear.
 type Location struct {
 	Kind LocationKind
 	Reg  insn.Reg // NoReg for a register that is not an integer register
@@ -50,6 +50,7 @@ const (
 	opBregx        = 0x92
 	opFormTLS      = 0x9b
 	opCallFrameCFA = 0x9c
+	opPiece        = 0x93
 	opStackValue   = 0x9f
 	opAddrx        = 0xa1
 	opGNUPushTLS   = 0xe0
@@ -179,6 +180,41 @@ func (l *Locations) Decode(expr []byte, b Base) Location {
 	}
 	return p
 }
+
+// Piece is a part of a variable that has an address of its own.
+type Piece struct {
+	Off, Size uint64 // in bytes, from the variable's beginning
+	Addr      uint64 // as linked
+}
+
+// Pieces returns the parts of a variable that are in memory, if its location expression is a list of pieces (DWARF 5,
+// section 2.6.1.2); nil if it is another one, or a piece needs computation.
+func (l *Locations) Pieces(expr []byte, b Base) (all []Piece) {
+	r, off := elf.NewCursor(expr, 0, 0), uint64(0)
+	for r.Left() > 0 {
+		var at Location
+		if next := r; next.U8() != opPiece { // otherwise the part is kept nowhere
+			if at = l.operation(&r, b); at.Kind == Unclear {
+				return nil
+			}
+		}
+		if r.U8() != opPiece {
+			return nil
+		}
+		size := r.LEB(false)
+		if r.Failed() || size == 0 || size > maxPieces-off {
+			return nil
+		}
+		if at.Kind == InMemory {
+			all = append(all, Piece{Off: off, Size: size, Addr: at.Addr})
+		}
+		off += size
+	}
+	return all
+}
+
+// maxPieces bounds the bytes of a variable in pieces.
+const maxPieces = 1 << 30
 
 // operation reads the first operation of an expression.
 func (l *Locations) operation(r *elf.Cursor, b Base) Location {

@@ -242,7 +242,7 @@ func best(all []candidate) []candidate {
 	}
 	keep(func(c candidate) bool { return c.level == top })
 	keep(func(c candidate) bool {
-		return c.found == nil || c.found.storage == inMemory || c.found.storage == perThread
+		return c.found == nil || c.found.storage.rank() == inMemory.rank()
 	})
 	described := map[string]bool{}
 	for _, c := range all {
@@ -293,23 +293,41 @@ func (c candidate) variable(q query) (Variable, error) {
 	case nowhere:
 		return refuse(Optimised, "the compiler has optimised it away: compile with -O0, or make it volatile")
 	case scattered:
-		return refuse(Optimised, "it has no fixed address: the compiler keeps it in registers or in pieces; compile with -O0, or make it volatile")
+		return refuse(Optimised, "it has no fixed address: the compiler keeps it in registers, or something from which its value is computed; compile with -O0, or make it volatile")
 	}
 	at, bad := v.index.descend(v, q, c.parts)
 	if bad != nil {
 		return Variable{}, bad
 	}
+	base, piece, ok := v.base(at.start)
+	if !ok {
+		return refuse(Optimised, "the compiler keeps other parts of it in memory, but not this one: compile with -O0, or make it volatile")
+	}
 	out := Variable{
 		Name: qualified(v.name) + at.path, Symbol: c.linkage(), File: c.file, DeclFile: v.source(), DeclLine: int(v.declLine),
 	}
 	if q.addressOnly {
-		out.Addr, out.Whole = v.addr+at.start, bin.Range{Lo: v.addr, Hi: v.addr + max(at.root, at.start+1)}
-		return out, nil
-	}
-	if bad = at.fill(&out, q, v.addr); bad != nil {
+		out.Addr, out.Whole = base+at.start, bin.Range{Lo: base, Hi: base + max(at.root, at.start+1)}
+	} else if bad = at.fill(&out, q, base); bad != nil {
 		return Variable{}, bad
 	}
+	if piece != (bin.Range{}) && !out.within(piece) {
+		return refuse(Optimised, "the compiler keeps it in several pieces: compile with -O0, or make it volatile")
+	}
 	return out, nil
+}
+
+// within makes the piece of a variable that v lies in the whole that v is a part of. It returns false if v lies in more
+// than that.
+func (v *Variable) within(piece bin.Range) bool {
+	if end := v.Addr + uint64(max(v.Size, 1)); end > piece.Hi {
+		return false
+	}
+	v.Whole, v.Reach = piece, []bin.Range{piece}
+	if v.Addr == piece.Lo && piece.Hi-piece.Lo == uint64(v.Size) {
+		v.Whole, v.Reach = bin.Range{}, nil
+	}
+	return true
 }
 
 // fromSymbol returns a Variable made from the symbol and the type that the user stated.

@@ -204,6 +204,33 @@ int main(int argc, char **argv) { unused_after_all = argc; return never_written;
 	}
 }
 
+// TestPieces: clang gives the members of a static structure addresses of their own if nothing takes that of the whole.
+func TestPieces(t *testing.T) {
+	f := build(t, "clang-19", []string{"-g", "-O2"}, []string{"o.c"}, map[string]string{"o.c": `
+static struct { int in; long out; } q;
+static int ready;
+void __attribute__((noinline)) produce(void) { q.in++; ready = 7; }
+void __attribute__((noinline)) consume(void) { q.out++; }
+int main(int argc, char **argv) { produce(); consume(); return ready ? q.in : q.out; }
+`})
+	var at []uint64
+	for name, size := range map[string]int{"q.in": 4, "q.out": 8} {
+		v, err := Find(f, name)
+		if err != nil || v.Size != size || v.Whole.Hi-v.Whole.Lo > 8 {
+			t.Errorf("%s: %+v, %v", name, v, err)
+		}
+		at = append(at, v.Addr)
+	}
+	if at[0] == at[1] {
+		t.Errorf("both are at %#x", at[0])
+	}
+	for _, name := range []string{"q", "ready"} {
+		if v, err := Find(f, name); err == nil {
+			t.Errorf("%s: %+v", name, v)
+		}
+	}
+}
+
 const cppSource = `#include <atomic>
 #include <cstdint>
 namespace ns {

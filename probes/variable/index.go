@@ -26,14 +26,15 @@ const (
 	inMemory           // at a fixed address
 	perThread          // at an offset in thread-local storage
 	asConstant         // it has a value but no address
-	scattered          // in registers, in pieces, or at different addresses at different times
+	inPieces           // parts of it are at fixed addresses of their own
+	scattered          // in registers, or at different addresses at different times
 )
 
 // rank orders the entries of one variable: an entry with an address ranks highest, one without any
 // location lowest.
 func (s storage) rank() int {
 	switch s {
-	case inMemory, perThread:
+	case inMemory, perThread, inPieces:
 		return 2
 	case nowhere:
 		return 0
@@ -50,6 +51,7 @@ type entry struct {
 	file, line       int64
 	storage          storage
 	addr             uint64
+	pieces           []dw.Piece // inPieces
 	declaration      bool
 	external         bool
 }
@@ -167,32 +169,38 @@ func (x *index) addVariable(e *dwarf.Entry, u *dw.CompileUnit, in *dw.Scope) {
 		external:    dw.Flag(e, dwarf.AttrExternal),
 	}
 	v.typ = dw.TypeOf(e)
-	v.storage, v.addr = x.locate(e, u)
-	if in.InFunction() && v.storage != inMemory && v.storage != perThread && !v.external {
+	x.locate(&v, e)
+	if in.InFunction() && v.storage.rank() < inMemory.rank() && !v.external {
 		return // a local variable, as far as is known
 	}
 	x.byOff[e.Offset] = len(x.entries)
 	x.entries = append(x.entries, v)
 }
 
-// locate returns where the variable is stored, and its address. Only a single fixed address can be
-// watched.
-func (x *index) locate(e *dwarf.Entry, u *dw.CompileUnit) (storage, uint64) {
+// locate sets where the variable is stored. Only what has a single fixed address can be watched.
+func (x *index) locate(v *entry, e *dwarf.Entry) {
 	f := e.AttrField(dwarf.AttrLocation)
 	if f == nil {
+		v.storage = nowhere
 		if e.AttrField(dwarf.AttrConstValue) != nil {
-			return asConstant, 0
+			v.storage = asConstant
 		}
-		return nowhere, 0
+		return
 	}
 	expr, _ := f.Val.([]byte)
-	switch p := x.addresses.Decode(expr, u.Base); p.Kind {
+	switch p := x.addresses.Decode(expr, v.unit.Base); p.Kind {
 	case dw.InMemory:
-		return inMemory, p.Addr
+		v.storage, v.addr = inMemory, p.Addr
+		return
 	case dw.ThreadLocal:
-		return perThread, 0
+		v.storage = perThread
+		return
 	}
-	return scattered, 0
+	if v.pieces = x.addresses.Pieces(expr, v.unit.Base); len(v.pieces) > 0 {
+		v.storage = inPieces
+		return
+	}
+	v.storage = scattered
 }
 
 // maxNested bounds the depth of scopes in a qualified name.
@@ -241,6 +249,7 @@ type found struct {
 	external bool
 	storage  storage
 	addr     uint64
+	pieces   []dw.Piece
 	declUnit *dw.CompileUnit
 	declFile int64
 	declLine int64
@@ -250,7 +259,7 @@ type found struct {
 // resolve follows the references of entry i to the entry that has the name.
 func (x *index) resolve(i int) found {
 	e := &x.entries[i]
-	v := found{index: x, storage: e.storage, addr: e.addr}
+	v := found{index: x, storage: e.storage, addr: e.addr, pieces: e.pieces}
 	for range maxChain {
 		v.fill(e)
 		if e.name != "" || e.origin == 0 {
@@ -281,6 +290,20 @@ func (v *found) fill(e *entry) {
 		v.declUnit, v.declFile, v.declLine = e.unit, e.file, e.line
 	}
 	v.external = v.external || e.external
+}
+
+// base returns where the variable would begin whose part at an offset is where that part is, and the piece that it
+// lies in; false if the variable is in pieces, and the part in none.
+func (v *found) base(at uint64) (base uint64, piece bin.Range, ok bool) {
+	if v.storage != inPieces {
+		return v.addr, bin.Range{}, true
+	}
+	for _, p := range v.pieces {
+		if at-p.Off < p.Size {
+			return p.Addr - p.Off, bin.Range{Lo: p.Addr, Hi: p.Addr + p.Size}, true
+		}
+	}
+	return 0, bin.Range{}, false
 }
 
 // source returns the path of the file that declares the variable, as the compiler wrote it; "" if
