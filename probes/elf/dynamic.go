@@ -63,6 +63,13 @@ func (f *File) loadDynamic() {
 	}
 }
 
+// addUnnamed records that n things have no name in their string table.
+func (f *File) addUnnamed(n int, things string) {
+	if n > 0 {
+		f.AddProblem(f.Fail(ErrMalformed, NoOffset, "%d "+things+" {has|have} no name in the string table", n))
+	}
+}
+
 func (f *File) readDynamic(p *elf.Prog) error {
 	b, err := f.readUpTo(p.Off, p.Filesz&^15, maxDynamic)
 	if err != nil {
@@ -101,12 +108,21 @@ func (f *File) readDynamic(p *elf.Prog) error {
 		return fmt.Errorf("string table: %w", err)
 	}
 	d.strings = stringTable(table)
-	d.soname, _ = d.strings.at(soname) // the string at 0 is empty
+	var ok bool
+	unnamed := 0
+	if d.soname, ok = d.strings.at(soname); !ok && soname != 0 { // the string at 0 is empty
+		unnamed++
+	}
 	for _, n := range needed {
-		if name, ok := d.strings.at(n); ok && name != "" {
+		name, ok := d.strings.at(n)
+		switch {
+		case !ok:
+			unnamed++
+		case name != "":
 			d.needed = append(d.needed, name)
 		}
 	}
+	f.addUnnamed(unnamed, "{entry|entries} of the dynamic section")
 	return nil
 }
 

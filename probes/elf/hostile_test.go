@@ -117,6 +117,27 @@ func TestLyingFiles(t *testing.T) {
 	}
 }
 
+// TestSymbolsWithoutNames: symbols whose names lie outside of the string table are missed, which is said.
+func TestSymbolsWithoutNames(t *testing.T) {
+	var table []byte
+	for _, name := range []uint32{0, 1, 7, 1 << 30} {
+		table = append(table, elftest.LE(name, uint8(elf.STT_FUNC), uint8(0), uint16(1), uint64(codeAt), uint64(0))...)
+	}
+	f := elftest.File{Segments: []elftest.Segment{code(someCode)}, Sections: []elftest.Section{
+		{Name: ".symtab", Type: elf.SHT_SYMTAB, Link: 2, Data: table}, {Name: ".strtab", Type: elf.SHT_STRTAB, Data: []byte("\x00here\x00")}}}
+	b := f.Bytes()
+	file, err := NewWith(bytes.NewReader(b), int64(len(b)), "lying", quiet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := file.Symbols(); len(all) != 1 || all[0].Name != "here" {
+		t.Errorf("symbols %+v", all)
+	}
+	if err := errors.Join(file.Problems()...); err == nil || !strings.Contains(err.Error(), "2 symbols have no name in the string table") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestSymbolsThatShareOneName has a symbol table of 24 MB in which every symbol has the same name
 // of 64 KiB. Comparing these names would read terabytes.
 func TestSymbolsThatShareOneName(t *testing.T) {

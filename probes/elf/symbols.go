@@ -126,9 +126,14 @@ func (f *File) dynamicSymbols() (defined []Symbol, undefined []string) {
 	}
 	versions := f.symbolVersions(n)
 	left := nameBudget(len(f.dyn.strings))
+	unnamed := 0
+	defer func() { f.addUnnamed(unnamed, "dynamic {symbol|symbols}") }()
 	for i := 0; len(b) >= symSize; i, b = i+1, b[symSize:] {
 		raw := f.rawSym(b)
 		name, ok := f.dyn.strings.at(uint64(raw.name))
+		if !ok && raw.name != 0 {
+			unnamed++
+		}
 		if !ok || name == "" {
 			continue
 		}
@@ -195,9 +200,14 @@ func (f *File) staticSymbols() ([]Symbol, error) {
 func (f *File) parseSymtab(b []byte, names stringTable) []Symbol {
 	var out []Symbol
 	left := nameBudget(len(names))
+	unnamed := 0
+	defer func() { f.addUnnamed(unnamed, "{symbol|symbols}") }()
 	for ; len(b) >= symSize; b = b[symSize:] {
 		raw := f.rawSym(b)
 		name, ok := names.at(uint64(raw.name))
+		if !ok && raw.name != 0 {
+			unnamed++
+		}
 		if !ok || name == "" || elf.SectionIndex(raw.shndx) == elf.SHN_UNDEF {
 			continue
 		}
