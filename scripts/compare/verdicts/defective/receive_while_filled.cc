@@ -1,6 +1,6 @@
 // A thread receives a message into an array that another one fills under no lock.
 //
-// expect: race text
+// expect: race _M_elems
 #include <array>
 #include <sys/socket.h>
 #include <thread>
